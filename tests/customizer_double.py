@@ -1,8 +1,8 @@
-"""A double of the services that train: NeMo Microservices and NeMo Platform, over HTTP on loopback.
+"""A test double of the training services: NeMo Microservices and NeMo Platform, on loopback HTTP.
 
-It is strict where the services are: unknown fields, a wrong order and missing namespaces are
-errors. It keeps what it was given, and can fail at any request. NAT's own adapter runs through it
-unchanged (tests/integration/test_nat_customizer.py), so it is not bent to our client.
+It is as strict as the services: unknown fields, a wrong order and missing namespaces are
+errors. It stores what it gets, and can fail at any request. NAT's own adapter runs against it
+unchanged (tests/integration/test_nat_customizer.py), so it is not tailored to our client.
 """
 
 import base64
@@ -56,7 +56,7 @@ class Cut(Exception):
 
 @dataclass(slots=True)
 class Seen:
-    """A request that came in."""
+    """A request that was received."""
 
     method: str
     path: str
@@ -71,29 +71,33 @@ class Seen:
 
     @property
     def line(self) -> str:
-        """What it asks for."""
+        """Its method and path."""
         return f"{self.method} {self.path}"
 
 
 @dataclass(slots=True)
 class Double:
-    """The state of the services, and how they are to fail."""
+    """The state of the services, and how they fail."""
 
     url: str = ""
     token: str = ""
-    """The token that the Data Store, and the platform, want; none if it is empty."""
+    """The token that the Data Store and the platform require; empty if none is required."""
     lfs_from: int = 10_000
-    """Files from this size on are stored by LFS."""
+    """Files of this size or more are stored by LFS."""
     lfs_host: str = ""
-    """Where LFS sends uploads, if not to this server."""
+    """Where LFS sends uploads, unless to this server."""
     faults: dict[int, str] = field(default_factory=dict)
-    """What happens at the nth request: a status, `500 after`, `slow`, an `empty` answer, a job with
-    an `unnamed` model; or the connection is cut `before` or `after` it is carried out,
-    and with `kill before` and `kill after` the client, too.
+    """What happens at the nth request.
+
+    A status, `500 after`, `slow`, an `empty` answer or a job with an `unnamed` model; or the
+    connection
+    is closed `before` or `after` the request is carried out, and with `kill before` and `kill
+    after` the
+    client is killed, too.
     """
     kill: Callable[[], None] = lambda: None
     script: list[dict[str, Any]] = field(default_factory=list)
-    """What the status of a job is at each look; the last one stays."""
+    """The job status returned by successive queries; the last one is repeated."""
     deployment_script: list[str] = field(default_factory=lambda: ["pending", "ready"])
     redirect_to: str = ""
     seen: list[Seen] = field(default_factory=list)
@@ -113,7 +117,7 @@ class Double:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def lines(self) -> list[str]:
-        """What was asked for, in order."""
+        """The requests, in order."""
         return [seen.line for seen in self.seen]
 
     def bodies(self, line: str) -> list[Any]:
@@ -121,7 +125,7 @@ class Double:
         return [seen.json for seen in self.seen if seen.line == line]
 
     def carry_out(self, seen: Seen) -> Reply:
-        """Do what a request asks for."""
+        """Carry out a request."""
         for method, pattern, needs_token, action in ROUTES:
             found = re.fullmatch(pattern, seen.path)
             if method == seen.method and found:
@@ -132,7 +136,7 @@ class Double:
         return UNKNOWN, {"detail": f"no such path: {seen.line}"}
 
     def create_namespace(self, seen: Seen) -> Reply:
-        """In the Entity Store."""
+        """Create a namespace in the Entity Store."""
         if seen.json.keys() - {"id", "description"}:
             return INVALID, {"detail": "unknown field"}
         name = seen.json["id"]
@@ -142,7 +146,7 @@ class Double:
         return OK, {"id": name, "created_at": NOW}
 
     def create_store_namespace(self, seen: Seen) -> Reply:
-        """In the Data Store: a form."""
+        """Create a namespace in the Data Store, from a form."""
         name = parse_qs(seen.body.decode())["namespace"][0]
         if name in self.store_namespaces:
             return EXISTS, {"message": "exists"}
@@ -150,7 +154,7 @@ class Double:
         return CREATED, {"namespace": name}
 
     def create_repository(self, seen: Seen) -> Reply:
-        """Of datasets only."""
+        """Create a repository, which must be a dataset."""
         body = seen.json
         if body.keys() - {"name", "organization", "type", "private"} or body["type"] != "dataset":
             return INVALID, {"error": "unknown field"}
@@ -164,7 +168,7 @@ class Double:
         return OK, {"url": url, "name": name}
 
     def tree(self, seen: Seen, name: str) -> Reply:
-        """The files of a repository, by git and by LFS."""
+        """List the files of a repository, in git and in LFS."""
         if name not in self.repositories:
             return UNKNOWN, {"error": "Repository not found"}
         entries = []
@@ -179,12 +183,12 @@ class Double:
         return OK, entries
 
     def resolve(self, seen: Seen, name: str, path: str) -> Reply:
-        """The contents of a file."""
+        """Return the contents of a file."""
         content = self.repositories.get(name, {}).get(path)
         return (UNKNOWN, {"error": "Entry not found"}) if content is None else (OK, content)
 
     def preupload(self, seen: Seen, name: str) -> Reply:
-        """How each file is to be stored."""
+        """Say how each file is to be stored."""
         if name not in self.repositories:
             return UNKNOWN, {"error": "Repository not found"}
         files = []
@@ -195,7 +199,7 @@ class Double:
         return OK, {"files": files}
 
     def lfs_batch(self, seen: Seen, name: str) -> Reply:
-        """Where large files go; not those that are there."""
+        """Say where to upload large files, except those already stored."""
         assert seen.headers["content-type"].startswith("application/vnd.git-lfs+json")
         body = seen.json
         assert body["operation"] == "upload"
@@ -212,7 +216,7 @@ class Double:
         return OK, {"transfer": "basic", "objects": objects}
 
     def put_object(self, seen: Seen, oid: str) -> Reply:
-        """The contents of a large file; the user's token has no business here.
+        """Store a large file; the request must not carry the user's token.
 
         huggingface_hub does not send the headers that the action asks for, so they are optional.
         """
@@ -223,7 +227,7 @@ class Double:
         return OK, b""
 
     def commit(self, seen: Seen, name: str) -> Reply:
-        """Files appear together."""
+        """Commit files, all at once."""
         if name not in self.repositories:
             return UNKNOWN, {"error": "Repository not found"}
         files = dict(self.repositories[name])
@@ -251,7 +255,7 @@ class Double:
         return OK, {"success": True, "commitOid": oid, "commitUrl": url, "hookOutput": ""}
 
     def create_dataset(self, seen: Seen) -> Reply:
-        """A dataset is a repository with a name."""
+        """Create a dataset, which is a repository with a name."""
         body = seen.json
         if body.keys() - {"files_url", "description", "name", "namespace"}:
             return INVALID, {"detail": "unknown field"}
@@ -266,12 +270,12 @@ class Double:
         return OK, self.datasets[name]
 
     def get_dataset(self, seen: Seen, name: str) -> Reply:
-        """By namespace and name."""
+        """Find a dataset by namespace and name."""
         known = self.datasets.get(name)
         return (OK, known) if known else (UNKNOWN, {"detail": "no such dataset"})
 
     def create_job(self, seen: Seen) -> Reply:
-        """Once per name; the dataset must have its files."""
+        """Create a job; its name must be new, and its dataset must have its files."""
         body = seen.json
         parameters = body["hyperparameters"]
         unknown = body.keys() - JOB_FIELDS | parameters.keys() - HYPERPARAMETERS
@@ -299,7 +303,7 @@ class Double:
         return OK, job
 
     def list_jobs(self, seen: Seen) -> Reply:
-        """In small pages, whatever size was asked for."""
+        """List jobs in small pages, whatever page size is requested."""
         return OK, self._page([*self.jobs.values()], seen)
 
     def _page(self, items: list[Any], seen: Seen) -> Any:
@@ -313,7 +317,7 @@ class Double:
         }
 
     def job_status(self, seen: Seen, job: str) -> Reply:
-        """The next state of the script."""
+        """Return the next scripted status."""
         if job not in self.jobs:
             return UNKNOWN, {"detail": f"job {job} not found"}
         if self.jobs[job]["status"] == "cancelled":
@@ -325,14 +329,14 @@ class Double:
         return OK, {"created_at": NOW, "updated_at": NOW, **state}
 
     def cancel_job(self, seen: Seen, job: str) -> Reply:
-        """At once."""
+        """Cancel a job at once."""
         if job not in self.jobs:
             return UNKNOWN, {"detail": f"job {job} not found"}
         self.jobs[job]["status"] = "cancelled"
         return OK, self.jobs[job]
 
     def create_config(self, seen: Seen) -> Reply:
-        """For a model that a job made."""
+        """Create a deployment configuration for a model that a job made."""
         body = seen.json
         fields = {"description", "model", "name", "namespace", "nim_deployment"}
         if body.keys() - fields or body["nim_deployment"].keys() - {
@@ -350,7 +354,7 @@ class Double:
         return OK, self.configs[name]
 
     def create_deployment(self, seen: Seen) -> Reply:
-        """Of a configuration."""
+        """Create a deployment of a configuration."""
         body = seen.json
         if body.keys() - {"config", "description", "name", "namespace"}:
             return INVALID, {"detail": "unknown field"}
@@ -369,7 +373,7 @@ class Double:
         return {**self.deployments[name], "status_details": details, "status": status}
 
     def get_deployment(self, seen: Seen, name: str) -> Reply:
-        """The next state of the script."""
+        """Return the next scripted status."""
         if name not in self.deployments:
             return UNKNOWN, {"detail": "no such deployment"}
         answer = self._deployment(name)
@@ -377,13 +381,13 @@ class Double:
         return OK, answer
 
     def list_deployments(self, seen: Seen) -> Reply:
-        """All of them, as NAT looks at them."""
+        """List all deployments, as NAT does."""
         answer = {"data": [self._deployment(name) for name in self.deployments]}
         self.deployment_looks += 1
         return OK, answer
 
     def create_workspace(self, seen: Seen) -> Reply:
-        """A workspace of the platform."""
+        """Create a workspace of the platform."""
         if seen.json.keys() - {"name", "description"}:
             return INVALID, {"detail": "unknown field"}
         if seen.json["name"] in self.namespaces:
@@ -392,7 +396,7 @@ class Double:
         return CREATED, {"name": seen.json["name"]}
 
     def create_fileset(self, seen: Seen, workspace: str) -> Reply:
-        """A fileset of a workspace."""
+        """Create a fileset of a workspace."""
         if seen.json.keys() - {"name", "description", "purpose", "custom_fields"}:
             return INVALID, {"detail": "unknown field"}
         if workspace not in self.namespaces:
@@ -404,14 +408,14 @@ class Double:
         return CREATED, {"name": seen.json["name"], "workspace": workspace}
 
     def list_fileset(self, seen: Seen, workspace: str, name: str) -> Reply:
-        """Names and sizes, no digests."""
+        """List a fileset: names and sizes, no digests."""
         files = self.repositories.get(f"{workspace}/{name}")
         if files is None:
             return UNKNOWN, {"detail": "no such fileset"}
         return OK, {"data": [{"path": p, "size": len(c)} for p, c in files.items()]}
 
     def put_file(self, seen: Seen, workspace: str, name: str, path: str) -> Reply:
-        """A file of a fileset."""
+        """Store a file of a fileset."""
         files = self.repositories.get(f"{workspace}/{name}")
         if files is None:
             return UNKNOWN, {"detail": "no such fileset"}
@@ -419,17 +423,17 @@ class Double:
         return OK, {"path": path, "size": len(seen.body)}
 
     def get_file(self, seen: Seen, workspace: str, name: str, path: str) -> Reply:
-        """Its contents."""
+        """Return the contents of a file."""
         content = self.repositories.get(f"{workspace}/{name}", {}).get(path)
         return (UNKNOWN, {"detail": "no such file"}) if content is None else (OK, content)
 
     def delete_file(self, seen: Seen, workspace: str, name: str, path: str) -> Reply:
-        """Remove it."""
+        """Delete a file."""
         self.repositories[f"{workspace}/{name}"].pop(path)
         return OK, {"path": path}
 
     def create_rl_job(self, seen: Seen, workspace: str) -> Reply:
-        """The platform names it."""
+        """Create a job; the platform names it."""
         body = seen.json
         spec = body["spec"]
         training = spec["training"]
@@ -446,19 +450,19 @@ class Double:
         return CREATED, job
 
     def rl_jobs(self, seen: Seen, workspace: str) -> Reply:
-        """In pages."""
+        """List jobs in pages."""
         return OK, self._page([*self.jobs.values()], seen)
 
     def rl_status(self, seen: Seen, workspace: str, job: str) -> Reply:
-        """The next state of the script."""
+        """Return the next scripted status."""
         return self.job_status(seen, job)
 
     def rl_cancel(self, seen: Seen, workspace: str, job: str) -> Reply:
-        """At once."""
+        """Cancel a job at once."""
         return self.cancel_job(seen, job)
 
     def create_rl_config(self, seen: Seen, workspace: str) -> Reply:
-        """For a model of a job."""
+        """Create a deployment configuration for a job's model."""
         body = seen.json
         if body.keys() - {"name", "description", "engine", "model_spec", "executor_config"}:
             return INVALID, {"detail": "unknown field"}
@@ -470,7 +474,7 @@ class Double:
         return CREATED, body
 
     def create_rl_deployment(self, seen: Seen, workspace: str) -> Reply:
-        """Of a configuration."""
+        """Create a deployment of a configuration."""
         body = seen.json
         if body.keys() - {"name", "config", "description"}:
             return INVALID, {"detail": "unknown field"}
@@ -531,16 +535,16 @@ ROUTES: list[tuple[str, str, bool, Callable[..., Reply]]] = [
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Reads requests, and answers as the double says."""
+    """Reads requests and answers them with the double."""
 
     protocol_version = "HTTP/1.1"
     double: ClassVar[Double]
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Say nothing."""
+        """Log nothing."""
 
     def handle_any(self) -> None:
-        """One request."""
+        """Answer one request."""
         length = int(self.headers.get("content-length", 0))
         body = self.rfile.read(length)
         if len(body) < length:
@@ -601,12 +605,12 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """Does not print what clients that were killed leave behind."""
+    """A server that prints no errors about clients that were killed."""
 
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients may end at any time."""
+        """Ignore errors, since clients may end at any time."""
 
 
 @contextmanager

@@ -1,6 +1,6 @@
-"""Asks the server of forked_prefpairs.py for a run. As a script, it is `prefpairs` for shells.
+"""Asks the server of forked_prefpairs.py for a run. As a script, it acts as `prefpairs` in shells.
 
-It imports little, so `python -IS forked_client.py SOCKET WORDS` takes 15 ms.
+It imports little, so `python -IS forked_client.py SOCKET ARGUMENTS` takes 15 ms.
 """
 
 import os
@@ -36,7 +36,7 @@ def ask(
 
 
 def asked(client: socket.socket) -> tuple[list[int], list[str], dict[str, str], str]:
-    """What a client asks for: descriptors, words, variables and the working directory."""
+    """The contents of a request: descriptors, arguments, variables and the working directory."""
     header, descriptors, _, _ = socket.recv_fds(client, _LENGTHS.size, 3)
     length, words, variables = _LENGTHS.unpack(header)
     given = [os.fsdecode(part) for part in receive(client, length).split(b"\0")]
@@ -45,7 +45,7 @@ def asked(client: socket.socket) -> tuple[list[int], list[str], dict[str, str], 
 
 
 def receive(sender: socket.socket, count: int) -> bytes:
-    """Exactly this many bytes."""
+    """Receive exactly this many bytes."""
     parts = []
     while count and (part := sender.recv(count)):
         parts.append(part)
@@ -56,7 +56,7 @@ def receive(sender: socket.socket, count: int) -> bytes:
 
 
 def receive_number(sender: socket.socket) -> int:
-    """A process ID, or an exit code, which is negative if a signal ended the process."""
+    """Receive a process ID, or an exit code, which is negative if a signal ended the process."""
     (number,) = NUMBER.unpack(receive(sender, NUMBER.size))
     return int(number)
 

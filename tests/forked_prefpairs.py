@@ -44,7 +44,7 @@ def run(  # noqa: PLR0913 - as subprocess.run
     cwd: str | Path | None = None,
     timeout: float = 60,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run `prefpairs WORDS` and wait for it. Streams for which no file is given are pipes."""
+    """Run `prefpairs` with these arguments and wait for it. Streams without a file are pipes."""
     if any(name.startswith(_FRESH) for name in env or ()):
         message = f"these variables need a fresh Python: {env}"
         raise ValueError(message)
@@ -71,7 +71,7 @@ def run(  # noqa: PLR0913 - as subprocess.run
 
 
 def run_text(*words: str, cwd: str | Path | None = None) -> Done:
-    """Run it on empty standard input; its output is text."""
+    """Run it with empty standard input and return its output as text."""
     done = run(*words, cwd=cwd)
     return Done(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -103,7 +103,7 @@ def _wait(client: socket.socket, timeout: float) -> int:
 
 
 def tools() -> str:
-    """A folder for PATH, with a `prefpairs` that asks the server for a run."""
+    """A folder for PATH with a `prefpairs` that asks the server for a run."""
     return os.path.dirname(server())
 
 
@@ -114,7 +114,7 @@ def in_shells() -> dict[str, str]:
 
 @cache
 def server() -> str:
-    """The address of this process's server, which is started on the first call."""
+    """The address of this process's server, which is started by the first call."""
     folder = tempfile.mkdtemp(prefix="prefpairs-")
     address = f"{folder}/socket"
     listener = socket.socket(socket.AF_UNIX)
@@ -123,7 +123,7 @@ def server() -> str:
     started = subprocess.Popen(
         [sys.executable, __file__, str(listener.fileno())],
         pass_fds=[listener.fileno()],
-        stdin=subprocess.PIPE,  # it reads the end of it when we end, in whatever way
+        stdin=subprocess.PIPE,  # it reaches EOF when we end, however we end
         stdout=subprocess.DEVNULL,
         env={**os.environ, "LC_ALL": "C.UTF-8"},
     )
@@ -148,7 +148,7 @@ def serve(listener: socket.socket) -> int:
             import_module(module.name)
     from prefpairs.cli.main import main
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest only
     gc.freeze()
     while True:
         if sys.stdin in select([listener, sys.stdin], [], [])[0]:
@@ -181,7 +181,7 @@ def serve(listener: socket.socket) -> int:
 def _become(
     descriptors: list[int], words: list[str], variables: dict[str, str], folder: str
 ) -> None:
-    """Set what a fresh process gets from its parent and from Python."""
+    """Set up what a fresh process would get from its parent and from Python."""
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
         os.close(descriptor)

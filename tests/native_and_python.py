@@ -1,4 +1,4 @@
-"""What the native core makes of a row, held against what Python makes of it."""
+"""Compares how the native core and Python read a row."""
 
 import os
 from array import array
@@ -31,16 +31,16 @@ needs_core = pytest.mark.skipif(
     os.environ.get(native.VARIABLE) != "require" and native_core() is None,
     reason="the native core is not installed, or not wanted",
 )
-"""For tests of the core. Where it is required it must be there."""
+"""Marks tests of the core. If the core is required, a missing one is an error."""
 
 
 def opened() -> RecordReader:
-    """How NeMo Gym rollouts are read, by Python alone as long as the engine has not had it."""
+    """Reads NeMo Gym rollouts in Python alone; it has not been given to the engine yet."""
     return nemo_gym.open_reader([], ReadOptions(), "r.jsonl")
 
 
 def core(how: RecordReader | None = None) -> Core:
-    """A reader of the core that has not seen any row; of NeMo Gym, unless another one is given."""
+    """A new reader of the core, for NeMo Gym unless another reader is given."""
     native_core()
     native = (how or opened()).native
     assert native
@@ -48,7 +48,7 @@ def core(how: RecordReader | None = None) -> Core:
 
 
 def read_by_python(line: bytes) -> RowOutcome | None:
-    """What the reader of any shape makes of a row; None where the row is bad."""
+    """The row as the general reader reads it; None if it is bad."""
     try:
         return nemo_gym.read_any_shape(line, ReadOptions(), "r.jsonl")
     except BadRecord:
@@ -56,7 +56,7 @@ def read_by_python(line: bytes) -> RowOutcome | None:
 
 
 def known(line: bytes) -> bool:
-    """Whether the core knows a row; if so, all that it finds is held against Python."""
+    """Whether the core can read a row; if so, its whole result equals Python's."""
     read = core().read(line, "")
     whole = None
     if read is not None:
@@ -68,7 +68,7 @@ def known(line: bytes) -> bool:
 
 
 def known_by(reader: Core, line: bytes, told: RowOutcome | None) -> bool:
-    """Whether a reader of the core indexes a row; if so, it finds what Python told of it."""
+    """Whether this reader of the core indexes a row; if so, its result equals Python's."""
     (found,) = reader.index([line], [_OFFSET], LONGEST)
     if isinstance(found, int):
         assert found == 0
@@ -84,7 +84,7 @@ def known_by(reader: Core, line: bytes, told: RowOutcome | None) -> bool:
 
 
 def known_like(sample: bytes, line: bytes, source: str) -> bool:
-    """Whether the core indexes a row as it indexes those that are like a sample; so does Python."""
+    """Whether the core, opened on a sample, indexes a row; if so, its result equals Python's."""
     with suppress(BadRecord, TwoReadings):
         how = source_named(source).open_reader([sample], ReadOptions(), "r.jsonl")
         told = None
@@ -95,9 +95,9 @@ def known_like(sample: bytes, line: bytes, source: str) -> bool:
 
 
 def paired(line: bytes, kept: list[Candidate], reader: Core, slot: int = 0) -> bool:
-    """Whether the core makes pairs of a row's candidate; if so, the line is the one of Python.
+    """Whether the core pairs a row's candidate; if so, its line equals Python's.
 
-    The candidate is paired with itself: all that is read of either side is in that line.
+    The candidate is paired with itself, so the line contains all that is read of both sides.
     """
     columns = _columns_of(kept, len(line))
     numbers = array("I", [slot])
@@ -130,7 +130,7 @@ def _block_of(candidates: list[Candidate], length: int) -> Any:
 
 
 def written_pair(line: bytes) -> bytes:
-    """The line that prefpairs writes of a pair, or the line itself where it is none."""
+    """A row's pair as prefpairs writes it, or the line itself if it is no pair."""
     try:
         return pair_line(read_pair(line, lambda row: unwrap(row, "auto")).pair)
     except (BadRecord, TwoReadings):
@@ -138,9 +138,9 @@ def written_pair(line: bytes) -> bytes:
 
 
 def pair_known(line: bytes) -> str:
-    """Whether the core knows a pair, and "as written" where its line can be copied.
+    """Whether the core can read a pair: "as written" if its line can be copied, otherwise "known".
 
-    If so, all that it finds is held against Python.
+    If so, its whole result equals Python's.
     """
     (found,) = native_core().Pairs().index([line], [_OFFSET], 3, LONGEST)
     if found is None:

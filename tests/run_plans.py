@@ -1,4 +1,4 @@
-"""Runs plans in process, with outputs in memory."""
+"""Runs plans in this process, with outputs in memory."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +13,7 @@ from prefpairs.plan import ExportPlan, PairPlan, Plan, ReadPlan, WritePlan
 def run_plan(
     plan: Plan, outputs: Mapping[str, Output], ledger: Ledger, *, allow_empty: bool = False
 ) -> None:
-    """Write what a plan makes."""
+    """The output of a plan."""
     write(replace(plan, write=WritePlan(allow_empty=allow_empty)), outputs, ledger)
 
 
@@ -25,11 +25,11 @@ def pair(
     export: ExportPlan | None = None,
     allow_empty: bool = False,
 ) -> None:
-    """Write the pairs of rollouts."""
+    """The pairs of rollouts."""
     whole = Plan(read=plan.read, pair=plan, export=export, temp_dir=plan.temp_dir)
     run_plan(whole, outputs, ledger, allow_empty=allow_empty)
 
 
 def extract(plan: ReadPlan, output: Output, ledger: Ledger, *, allow_empty: bool = False) -> None:
-    """Write the candidates of rollouts."""
+    """The candidates of rollouts."""
     run_plan(Plan(read=plan), {WHOLE: output}, ledger, allow_empty=allow_empty)

@@ -1,4 +1,4 @@
-"""What the columns hold of lines after they were indexed."""
+"""The columns after lines were indexed."""
 
 import tempfile
 from io import BytesIO
@@ -24,7 +24,7 @@ Indexed = tuple[list[Block], Any, list[str]]
 
 
 def indexed(given_lines: list[bytes], how: RecordReader) -> Indexed:
-    """What Python finds in the lines of a file."""
+    """The columns, counts and bad rows that Python finds in the lines of a file."""
     columns, ledger = CandidateColumns(), Ledger()
     indexer = LineIndexer(how, INPUT, columns, {}, _reader(ledger))
     indexer.index(BytesIO(b"".join(given_lines)), 0)
@@ -34,7 +34,7 @@ def indexed(given_lines: list[bytes], how: RecordReader) -> Indexed:
 def indexed_by_core(
     given_lines: list[bytes], how: RecordReader, at_once: int, threads: int
 ) -> Indexed:
-    """What the native core finds in them, of which each thread reads so many bytes at a time."""
+    """The same by the native core; each thread reads this many bytes at a time."""
     columns, ledger, passed = CandidateColumns(), Ledger(), [0]
     data, core = b"".join(given_lines), core_for(how, {})
     assert core

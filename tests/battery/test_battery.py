@@ -1,6 +1,6 @@
-"""The battery: what every command that reads and writes promises, whatever it does.
+"""The battery: promises that every command that reads and writes keeps.
 
-A new command takes its place here with one line in READERS.
+A new command is added with one line in READERS.
 """
 
 import gzip
@@ -44,14 +44,14 @@ LOOKERS = {
     "report": ["report", "-o", "-"],
     "report of rollouts": ["report", "--strategy", "exhaustive", "--pairs", "50", "-o", "-"],
 }
-"""Commands that look at data and write none of it."""
+"""Commands that only look at data."""
 
 ROLLOUTS = {"extract", "pair"}
-"""The commands that read rollouts; the others read pairs, if they are asked for no strategy."""
+"""The commands that read rollouts. The others read pairs unless they are given a strategy."""
 
 
 def rows_for(words: list[str], count: int = 400) -> list[dict[str, object]]:
-    """Rows that a command reads, four of each prompt."""
+    """Rows that a command reads, four per prompt."""
     if words[0] in ROLLOUTS or "--strategy" in words:
         return [
             {"prompt": f"Question {number // 4}?", "response": f"answer {number}", "score": score}
@@ -79,7 +79,7 @@ every_reader = pytest.mark.parametrize("words", READERS.values(), ids=READERS.ke
 
 
 def into(words: list[str], output: object) -> list[str]:
-    """A command that writes to this file, in place of the one that its words name."""
+    """A command with its output file replaced by this one."""
     named = words[-2:-1] == ["-o"]
     return [*(words[:-2] if named else words), "-o", str(output)]
 
@@ -96,7 +96,7 @@ def run_fresh(
     stdout: int | IO[bytes] = subprocess.PIPE,
     cwd: Path | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run the program to its end, in a Python of its own that heeds these variables."""
+    """Run the program to its end in a fresh Python with these environment variables."""
     return subprocess.run(
         [sys.executable, "-m", "prefpairs", *words],
         input=data,
@@ -111,7 +111,7 @@ def run_fresh(
 
 @every_reader
 def test_empty_input_is_nothing(words: list[str]) -> None:
-    """No rows in, no rows out: exit 3 with a hint, or 0 where it is allowed."""
+    """Empty input exits 3 with a hint, or 0 where that is allowed."""
     strict, allowed = run(*words), run(*words, "--allow-empty")
     assert (strict.returncode, strict.stdout) == (3, b"")
     assert b"hint: the input has no rows" in strict.stderr
@@ -120,7 +120,7 @@ def test_empty_input_is_nothing(words: list[str]) -> None:
 
 @every_command
 def test_a_named_pipe_is_the_same(words: list[str], tmp_path: Path) -> None:
-    """As `<(zcat rows.jsonl.gz)` gives it: it can be read once, and no row of it is lost."""
+    """A named pipe such as `<(zcat rows.jsonl.gz)` can be read only once; no row is lost."""
     named, pipe = tmp_path / "file" / "rows.jsonl", tmp_path / "pipe" / "rows.jsonl"
     data = data_for(words, 2000)
     for path in (named, pipe):
@@ -138,7 +138,7 @@ def test_a_named_pipe_is_the_same(words: list[str], tmp_path: Path) -> None:
 
 @every_command
 def test_a_pipe_a_file_and_a_redirection_are_the_same(words: list[str], tmp_path: Path) -> None:
-    """The same rows give the same bytes from a file, a pipe and `<`, but for the name."""
+    """A file, a pipe and `<` give the same bytes, except for the input's name."""
     named = tmp_path / "stdin"
     named.write_bytes(data_for(words))
     with named.open("rb") as file:
@@ -157,7 +157,7 @@ def test_a_pipe_a_file_and_a_redirection_are_the_same(words: list[str], tmp_path
 def test_packed_input_is_told_by_its_content(
     words: list[str], pack: Callable[[bytes], bytes], tmp_path: Path
 ) -> None:
-    """Compressed rows are read whatever the file is called, and from a pipe."""
+    """Compression is detected from the content, whatever the file's name, and in a pipe."""
     packed = tmp_path / "stdin"
     packed.write_bytes(pack(data_for(words)))
     plain = run(*words, data=data_for(words)).stdout
@@ -167,7 +167,7 @@ def test_packed_input_is_told_by_its_content(
 
 @every_command
 def test_an_array_is_the_same_as_lines(words: list[str]) -> None:
-    """A JSON array of the rows gives what the lines give."""
+    """A JSON array of the rows gives the same output as lines."""
     assert (
         run(*words, data=json.dumps(rows_for(words), indent=2).encode()).stdout
         == run(*words, data=data_for(words)).stdout
@@ -176,7 +176,7 @@ def test_an_array_is_the_same_as_lines(words: list[str]) -> None:
 
 @every_command
 def test_a_bad_line_fails_and_keeps_the_old_file(words: list[str], tmp_path: Path) -> None:
-    """One bad line: exit 1, its number is named, the old output stays, nothing is left behind."""
+    """A bad line exits 1 and names its number; the old output stays, and no file is left behind."""
     output = tmp_path / "out.jsonl"
     output.write_text("old\n")
     done = run(*into(words, output), data=data_for(words) + b"{oops\n")
@@ -188,7 +188,7 @@ def test_a_bad_line_fails_and_keeps_the_old_file(words: list[str], tmp_path: Pat
 
 @every_command
 def test_a_bad_line_can_be_skipped(words: list[str]) -> None:
-    """With --on-error skip the good rows give what they give alone."""
+    """With --on-error skip, the good rows give the same output as without the bad one."""
     skipped = run(*words, "--on-error", "skip", data=b"{oops\n" + data_for(words))
     assert skipped.returncode == 0
     assert len(skipped.stdout.splitlines()) == len(
@@ -198,7 +198,7 @@ def test_a_bad_line_can_be_skipped(words: list[str]) -> None:
 
 @every_reader
 def test_ledgers_balance_on_success_and_failure(words: list[str], tmp_path: Path) -> None:
-    """All rows, candidates and pairs are accounted for in --summary, also when the run fails."""
+    """--summary accounts for all rows, candidates and pairs, even if the run fails."""
     summary = tmp_path / "summary.json"
     unfit = {"prompt": "p", "response": "r", "score": None, "chosen": "r", "rejected": "r"}
     data = data_for(words) + json.dumps(unfit).encode() + b"\n"
@@ -223,7 +223,7 @@ def test_stdout_is_data_and_nothing_else(words: list[str]) -> None:
 
 @every_command
 def test_a_closed_pipe_is_success(words: list[str]) -> None:
-    """`| head -n 1` is the reader's choice: exit 0 and no complaint."""
+    """`| head -n 1` closes the pipe early: exit 0 and no message."""
     command = f"prefpairs {' '.join(words)} | head -n 1"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
@@ -240,7 +240,7 @@ def test_a_closed_pipe_is_success(words: list[str]) -> None:
 
 @every_command
 def test_a_full_disk_is_an_error(words: list[str]) -> None:
-    """A write that fails is exit 5 and one sentence, for stdout and for -o."""
+    """A failed write to stdout or -o exits 5 with one error line."""
     with open("/dev/full", "wb") as full:
         buffered = run(*words, data=data_for(words), stdout=full)
         unbuffered = run_fresh(
@@ -254,7 +254,7 @@ def test_a_full_disk_is_an_error(words: list[str]) -> None:
 
 @every_command
 def test_the_output_may_not_be_an_input(words: list[str], tmp_path: Path) -> None:
-    """An input is never written over, also through a link."""
+    """An input is never overwritten, not even through a link."""
     rows, link = tmp_path / "rows.jsonl", tmp_path / "link.jsonl"
     rows.write_bytes(data_for(words))
     link.symlink_to(rows)
@@ -265,7 +265,7 @@ def test_the_output_may_not_be_an_input(words: list[str], tmp_path: Path) -> Non
 
 @every_reader
 def test_standard_output_may_not_be_an_input(words: list[str], tmp_path: Path) -> None:
-    """Nothing is appended to an input by `>>`, whether it is named or redirected."""
+    """`>>` never appends to an input, whether it is named or redirected."""
     rows = tmp_path / "rows.jsonl"
     rows.write_bytes(data_for(words))
     for inputs in ([str(rows)], []):
@@ -277,7 +277,7 @@ def test_standard_output_may_not_be_an_input(words: list[str], tmp_path: Path) -
 
 @every_reader
 def test_a_closed_standard_output_becomes_no_other_file(words: list[str], tmp_path: Path) -> None:
-    """What is written to it is an error, not a part of the file that takes its number."""
+    """With stdout closed, writing fails, and no other file gets the output."""
     bad = tmp_path / "bad.jsonl"
     rows = b"{oops\n" + data_for(words)
     aside = ["-q", "--on-error", "quarantine", "--quarantine", str(bad)]
@@ -295,7 +295,7 @@ def test_a_closed_standard_output_becomes_no_other_file(words: list[str], tmp_pa
 
 @every_command
 def test_same_in_same_out_in_any_surroundings(words: list[str], tmp_path: Path) -> None:
-    """Hash seed, locale, time zone, umask and folder change no byte."""
+    """Hash seed, locale, time zone, umask and working directory do not change the output."""
     rows = tmp_path / "stdin"
     rows.write_bytes(data_for(words))
     plain = run(*words, data=data_for(words)).stdout
@@ -307,14 +307,14 @@ def test_same_in_same_out_in_any_surroundings(words: list[str], tmp_path: Path) 
 
 
 def _heed_interrupts() -> None:
-    """Undo what a shell does to programs in the background."""
+    """Undo what a shell does to background processes, which ignore SIGINT."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @every_reader
 def test_interrupts_leave_nothing_behind(words: list[str], tmp_path: Path) -> None:
-    """SIGINT is 130, SIGTERM 143; no output and no temporary file remains."""
+    """SIGINT exits 130 and SIGTERM 143; no output and no temporary file remains."""
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
         output = tmp_path / "out.jsonl"
         process = subprocess.Popen(
@@ -338,7 +338,7 @@ def test_interrupts_leave_nothing_behind(words: list[str], tmp_path: Path) -> No
 
 @every_command
 def test_options_take_dashes_and_underscores(words: list[str]) -> None:
-    """`--on_error` is `--on-error`."""
+    """`--on_error` is accepted as `--on-error`."""
     assert run(*words, "--on_error", "skip", data=data_for(words)).returncode == 0
 
 
@@ -346,7 +346,7 @@ def test_options_take_dashes_and_underscores(words: list[str]) -> None:
     "words", [words for words in READERS.values() if words[0] != "export"], ids=" ".join
 )
 def test_written_records_fit_their_schema(words: list[str]) -> None:
-    """Every line is what `prefpairs formats --schema` publishes, keys in order."""
+    """Every line fits the schema of `prefpairs formats --schema`, with its keys in order."""
     from prefpairs.model.schema import MODELS
 
     model = MODELS["candidate" if words[0] == "extract" else "pair"]
@@ -358,7 +358,7 @@ def test_written_records_fit_their_schema(words: list[str]) -> None:
 
 
 def test_version_and_help_are_quick_and_loud_enough() -> None:
-    """`--version` names the program; help and no words at all give help, exit 0."""
+    """`--version` names the program; --help, and no arguments at all, print help and exit 0."""
     assert run("--version").stdout.startswith(b"prefpairs ")
     assert run().stdout == run("--help").stdout
     for command in COMMANDS:
@@ -371,7 +371,7 @@ def test_version_and_help_are_quick_and_loud_enough() -> None:
 
 @every_reader
 def test_a_gate_that_is_not_met_keeps_the_old_file(words: list[str], tmp_path: Path) -> None:
-    """--require that fails is exit 4; nothing is replaced, nothing is left behind."""
+    """If --require fails, exit 4; the old file stays and no other file appears."""
     output = tmp_path / "out.jsonl"
     output.write_text("old\n")
     done = run(*into(words, output), "--require", "rows.read>=401", data=data_for(words))

@@ -1,6 +1,6 @@
-"""The battery, for options: every one of every command with values that it cannot have.
+"""The battery for options: every option of every command with invalid values.
 
-The list of options comes from the program, so that a new one is tried without a word here. The
+The list of options comes from the program, so new options are covered automatically. The
 program runs in this process, thousands of times.
 """
 
@@ -42,13 +42,13 @@ WORKING = {
     "explain": ["no_score"],
     "completion": ["bash"],
 }
-"""Words with which each command has something to do; an option that is tried takes their place."""
+"""Arguments with which each command has something to do; the option under test replaces its own."""
 
 KINDS = ("SOURCE", "FORMAT", "KIND", "TARGET", "STRATEGY", "REASON,...", "FIELD,...", "RECORD")
-"""What stands for a word of a list. Other lists are spelled out: keep|drop."""
+"""A valid value for options that take a list. Fixed lists are spelled out: keep|drop."""
 
 OF_ROWS = ("PATH", "PATH,...", "PATH[:WEIGHT]", "COLUMN,...")
-"""What stands for names of fields. Those that no row has are said to be missing."""
+"""Placeholders for field names. Fields that no row has are reported as missing."""
 
 
 class Tried(NamedTuple):
@@ -59,28 +59,28 @@ class Tried(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its long name."""
+        """Its long form."""
         return self.word.names[-1]
 
     @property
     def is_number(self) -> bool:
-        """Whether its value is a number, and not a text."""
+        """Whether its value is a number instead of text."""
         return self.word.number is not None
 
     def line(self, *values: str) -> list[str]:
-        """The words of a command with such values."""
+        """The command line with these values."""
         typed = [word for value in values for word in (self.name, value)]
         return [self.command, *self._others(), *typed]
 
     def _others(self) -> list[str]:
-        """The words without which the command does nothing, less this option."""
+        """The arguments that the command needs, without this option."""
         words = WORKING[self.command]
         place = next((words.index(name) for name in self.word.names if name in words), len(words))
         return [*words[:place], *words[place + 2 :]]
 
 
 def options() -> Iterator[Tried]:
-    """Every option with a value of every command."""
+    """Every option with a value, of every command."""
     for command in COMMANDS:
         for word in options_of_command(command):
             if word.names and word.metavar:
@@ -91,14 +91,14 @@ OPTIONS = [*options()]
 
 
 def every(*given: Tried) -> pytest.MarkDecorator:
-    """The test for each of these options."""
+    """Run the test for each of these options."""
     ids = [f"{option.command} {option.name}" for option in given]
     return pytest.mark.parametrize("option", given, ids=ids)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with something to do for every command."""
+    """A folder with input for every command."""
     place = tmp_path_factory.mktemp("options")
     before = Path.cwd()
     os.chdir(place)
@@ -129,7 +129,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 class Said(NamedTuple):
-    """What came of a command."""
+    """The outcome of a command."""
 
     code: int
     out: str
@@ -143,7 +143,7 @@ class Said(NamedTuple):
 
 @pytest.fixture
 def run(folder: Path, capfd: pytest.CaptureFixture[str]) -> Any:
-    """Runs the program in the folder, from nothing on standard input."""
+    """Run the program in the folder with empty standard input."""
     assert Path.cwd() == folder
 
     def ran(*words: str) -> Said:
@@ -161,14 +161,17 @@ def run(folder: Path, capfd: pytest.CaptureFixture[str]) -> Any:
 
 
 def refused(said: Said, option: Tried) -> None:
-    """Exit 2, with one error, and the option in it as it was typed."""
+    """Exits 2 with a single error that names the option as it was typed."""
     assert said.code == 2, said
     assert len(said.errors) == 1, said
     assert option.name in said.errors[0]
 
 
 def test_every_command_has_words_that_work(run: Any) -> None:
-    """Else nothing below says much. The trainer that is rehearsed may not be installed."""
+    """WORKING has valid arguments for every command, or the tests below would show little.
+
+    The trainer's library that a rehearsal needs may be missing.
+    """
     assert WORKING.keys() == COMMANDS.keys()
     for command, words in WORKING.items():
         said = run(command, *words)
@@ -177,7 +180,7 @@ def test_every_command_has_words_that_work(run: Any) -> None:
 
 @every(*OPTIONS)
 def test_a_value_that_is_empty(option: Tried, run: Any) -> None:
-    """As of a variable of the shell that has none; a list of nothing is empty, too."""
+    """Rejects empty values, as an unset shell variable gives them, and lists without elements."""
     values = ["", " ", "\t"]
     if option.word.metavar.endswith(",..."):
         values += [",", " , "]
@@ -187,7 +190,7 @@ def test_a_value_that_is_empty(option: Tried, run: Any) -> None:
 
 @every(*(option for option in OPTIONS if not option.word.repeated))
 def test_two_values_where_one_is_meant(option: Tried, run: Any) -> None:
-    """Under all of its names, with = and without; both values are named."""
+    """Rejects an option given twice under any of its names; both values are named."""
     least, most = option.word.least, option.word.most
     smaller = max(least or 0, 0 if most == 1 else 2)
     one, other = (f"{smaller:g}", f"{smaller + (0.5 if most == 1 else 1):g}")
@@ -205,13 +208,13 @@ def test_two_values_where_one_is_meant(option: Tried, run: Any) -> None:
 
 @every(*(option for option in OPTIONS if option.word.repeated))
 def test_lists_may_be_given_twice(option: Tried, run: Any) -> None:
-    """Whatever else is wrong with the values."""
+    """Options that take a list may be repeated; any other error is allowed here."""
     assert "takes one value" not in run(*option.line("one", "two")).err
 
 
 @every(*(option for option in OPTIONS if option.is_number))
 def test_a_number_that_is_none(option: Tried, run: Any) -> None:
-    """Words, other ways to write numbers, and what lies beyond every bound."""
+    """Rejects words, other number notations and numbers beyond every bound."""
     values = ["one", "1,5", "0x10", "nan", "NaN", "inf", "-inf", "1e999", "--quiet"]
     if option.word.least is not None:
         values += [f"{option.word.least - 1:g}", "-" + "1" * 400, "1" * 400]
@@ -230,21 +233,21 @@ def _is_list(option: Tried) -> bool:
 
 @every(*(option for option in OPTIONS if _is_list(option)))
 def test_a_word_that_is_not_in_the_list(option: Tried, run: Any) -> None:
-    """The list, or what may have been meant, is in the hint."""
+    """The hint lists the allowed words or suggests a similar one."""
     for value in ("nosuchword", "-", "0", "\udce9", "a" * 5000):
         said = run(*option.line(value))
         refused(said, option)
-        if "unknown" in said.errors[0]:  # else it says that the option needs another one
+        if "unknown" in said.errors[0]:  # otherwise it says that the option requires another one
             assert "\nhint: " in said.err
 
 
 @every(*(option for option in OPTIONS if option.word.metavar in OF_ROWS))
 def test_a_field_that_no_row_has(option: Tried, run: Any) -> None:
-    """An error or a note: it is not silently ignored."""
+    """A field that no row has is an error or a note; it is not silently ignored."""
     page = Path("page.html")
     page.unlink(missing_ok=True)
     said = run(*option.line("nosuchfield"))
-    of_files = option.name == "--rows"  # a file that does not hold such a list is bad input
+    of_files = option.name == "--rows"  # a file without such a list is bad input
     assert said.code in ((1,) if of_files else (0, 2))
     told = said.out + said.err + (page.read_text() if page.exists() else "")
     assert f"{option.name} nosuchfield: " in told or option.name in "".join(said.errors)
@@ -263,7 +266,7 @@ ODD += ["nosuchword", "no/such/file", "a=b", "a:b", "%s", "{}", "*", "--", "--qu
     ],
 )
 def test_whatever_the_value(option: Tried, values: list[str], run: Any) -> None:
-    """No traceback, and never without a sentence where it is not done."""
+    """Whatever the value, there is no traceback, and a failure always has an error message."""
     for value in values:
         said = run(*option.line(value))
         assert said.code in (0, 1, 2, 3, 4, 5), (value, said)
@@ -318,7 +321,7 @@ def test_whatever_the_value(option: Tried, values: list[str], run: Any) -> None:
     ],
 )
 def test_words_that_contradict_each_other(line: str, run: Any) -> None:
-    """Exit 2 before anything is read or written, and one of the options is in the sentence."""
+    """Contradictory options exit 2 before anything is written; the error names one of them."""
     command, *words = line.split()
     inputs = [word for word in WORKING[command] if word.endswith((".jsonl", ".toml"))]
     before = sorted(os.listdir())
@@ -333,7 +336,7 @@ def test_words_that_contradict_each_other(line: str, run: Any) -> None:
 
 
 def test_no_option_has_a_counterpart() -> None:
-    """No flag has a second name that switches it off: such two would have to be refused."""
+    """No flag has a --no- counterpart, because giving both would have to be rejected."""
     for command in COMMANDS:
         names = [name for word in options_of_command(command) for name in word.names]
         assert not {f"--no-{name.removeprefix('--')}" for name in names} & {*names}

@@ -1,4 +1,4 @@
-"""The battery, for what shows pairs and writes none: the same promises, as far as they apply."""
+"""The battery for commands that show pairs and write none: the same promises where they apply."""
 
 import gzip
 import json
@@ -29,13 +29,13 @@ SHOWS = {
     "diff ids": ["diff", "--ids", "lost", "-"],
     "diff json": ["diff", "--json", "-"],
 }
-"""Words to which the input is put last; what comes through a pipe is the first side of `diff`."""
+"""Arguments to which the input is appended; piped data is the first side of `diff`."""
 
 every_show = pytest.mark.parametrize("words", SHOWS.values(), ids=SHOWS.keys())
 
 
 def _rows(words: list[str], count: int = 400) -> list[dict[str, object]]:
-    """Rows that a command reads; those of a group are answers to one prompt."""
+    """Rows that a command reads; each group answers one prompt."""
     if "--group" in words:
         rows = rows_for(["pair"], count)
         return [{**row, "prompt": "Question?"} for row in rows]
@@ -54,7 +54,7 @@ def _said(words: list[str], data: bytes, folder: Path) -> tuple[int, bytes]:
 
 
 def _with_other(words: list[str], folder: Path, name: str | None = None) -> list[str]:
-    """The words with their input, and the other side of a comparison."""
+    """The arguments with their input, and the other side of a comparison."""
     if words[0] == "diff":
         return [*words[:-1], name or "-", str(folder / "other.jsonl")]
     return words if name is None else [*words, name]
@@ -62,7 +62,7 @@ def _with_other(words: list[str], folder: Path, name: str | None = None) -> list
 
 @every_show
 def test_a_pipe_a_file_and_packed_ones_are_the_same(words: list[str], tmp_path: Path) -> None:
-    """But for the name of what was read, which is the same here."""
+    """A pipe, a file and compressed files give the same output, except for the input's name."""
     piped = _said(words, _data(words), tmp_path)
     assert piped[0] == 0
     assert piped[1]
@@ -78,7 +78,7 @@ def test_a_pipe_a_file_and_packed_ones_are_the_same(words: list[str], tmp_path: 
 
 @every_show
 def test_a_bad_line_is_told(words: list[str], tmp_path: Path) -> None:
-    """Exit 1 with its number; it can be skipped."""
+    """A bad line exits 1 and its number is reported; it can be skipped."""
     (tmp_path / "other.jsonl").write_bytes(_data(words, 200))
     data = b"{oops\n" + _data(words)
     done = run(*_with_other(words, tmp_path), data=data)
@@ -90,7 +90,7 @@ def test_a_bad_line_is_told(words: list[str], tmp_path: Path) -> None:
 
 @every_show
 def test_same_in_same_out_in_any_surroundings(words: list[str], tmp_path: Path) -> None:
-    """Hash seed, locale, terminal and its colours change no byte where there is no terminal."""
+    """Without a terminal, hash seed, locale, TERM and color settings do not change the output."""
     plain = _said(words, _data(words), tmp_path)
     for env in (
         {"PYTHONHASHSEED": "1", "COLUMNS": "60", "FORCE_COLOR": "1"},
@@ -102,7 +102,7 @@ def test_same_in_same_out_in_any_surroundings(words: list[str], tmp_path: Path) 
 
 @every_show
 def test_a_closed_pipe_is_success(words: list[str], tmp_path: Path) -> None:
-    """`| head -n 1` is the reader's choice."""
+    """`| head -n 1` closes the pipe early, which is no error."""
     (tmp_path / "other.jsonl").write_bytes(_data(words, 200))
     words = _with_other(words, tmp_path)
     command = f"prefpairs {' '.join(words)} | head -n 1"
@@ -120,7 +120,7 @@ def test_a_closed_pipe_is_success(words: list[str], tmp_path: Path) -> None:
 
 @every_show
 def test_a_full_disk_is_an_error(words: list[str], tmp_path: Path) -> None:
-    """Exit 5 and one sentence."""
+    """A failed write exits 5 with one error line."""
     (tmp_path / "other.jsonl").write_bytes(_data(words, 200))
     words, data = _with_other(words, tmp_path), _data(words)
     with open("/dev/full", "wb") as full:
@@ -132,7 +132,7 @@ def test_a_full_disk_is_an_error(words: list[str], tmp_path: Path) -> None:
 
 @every_show
 def test_interrupts_end_it(words: list[str], tmp_path: Path) -> None:
-    """SIGINT is 130, SIGTERM 143."""
+    """SIGINT exits 130 and SIGTERM 143."""
     (tmp_path / "other.jsonl").write_bytes(_data(words, 200))
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
         process = subprocess.Popen(
@@ -155,7 +155,7 @@ def test_interrupts_end_it(words: list[str], tmp_path: Path) -> None:
 
 @every_show
 def test_bad_rows_are_never_put_over_an_input(words: list[str], tmp_path: Path) -> None:
-    """Also through a link."""
+    """Quarantined rows never overwrite an input, not even through a link."""
     rows, link = tmp_path / "rows.jsonl", tmp_path / "link.jsonl"
     rows.write_bytes(_data(words))
     (tmp_path / "other.jsonl").write_bytes(_data(words, 200))
@@ -168,7 +168,7 @@ def test_bad_rows_are_never_put_over_an_input(words: list[str], tmp_path: Path) 
 
 @pytest.mark.parametrize("words", [words for words in SHOWS.values() if words[0] == "show"])
 def test_nothing_to_show_is_exit_3(words: list[str]) -> None:
-    """With a hint."""
+    """Exits 3 with a hint if there is nothing to show."""
     done = run(*words, data=b"")
     assert (done.returncode, done.stdout) == (3, b"")
     assert b"\nhint: " in done.stderr
@@ -176,11 +176,11 @@ def test_nothing_to_show_is_exit_3(words: list[str]) -> None:
 
 @pytest.mark.parametrize("words", [words for words in SHOWS.values() if words[0] == "diff"])
 def test_nothing_to_compare_is_no_error(words: list[str], tmp_path: Path) -> None:
-    """Both could be read."""
+    """Comparing two empty inputs is no error, since both could be read."""
     assert _said(words, b"", tmp_path)[0] == 0
 
 
 def test_options_take_dashes_and_underscores() -> None:
-    """`--no_pager` is `--no-pager`."""
+    """`--no_pager` is accepted as `--no-pager`."""
     assert run("show", "--no_pager", data=data_for(["show"])).returncode == 0
     assert run("diff", "--exit_code", "-", "/dev/null", data=b"").returncode == 0

@@ -1,7 +1,7 @@
-"""Hints that hold a command: each is reached by a run, and works as it is printed.
+"""Hints that contain a command: a run here reaches each one, and it works as printed.
 
-The hints come from the sources: every text that an error gives as its hint and that has a command
-or an option in it. One that no run here reaches fails the last test.
+The hints are collected from the source code: every text given to an error as its hint that
+contains a command or an option. A hint that no run here reaches fails the last test.
 """
 
 import ast
@@ -39,25 +39,25 @@ HINT_AT = {
     "NotReadyInTime": 2,
     "OptionNeeds": 2,
 }
-"""Which argument of an error is its hint."""
+"""The position of the hint among an error's arguments."""
 
 TABLES = ("_REMEDIES", "_OF_LOSSES", "_OF_GROUPS", "_NO_TTC", "_FEWER", "_EMPTY_SIDE")
 WORDING = {f"cli/terminal/{name}.py" for name in ("error_text", "next_steps", "validation_text")}
-"""Pages whose functions return hints, or give them to a name of that kind."""
+"""Modules whose functions return hints or assign them to a variable of that kind."""
 
 
 class Run(NamedTuple):
-    """A command that ends with a hint, and what its hint is good for."""
+    """A command that ends with a hint, and how the hint is checked."""
 
     typed: str
-    """What is typed; files stand in the folder."""
+    """The command line; its files are in the folder."""
     hint: str
-    """The hint as it is printed; $SERVICE is the address of the service."""
+    """The hint as printed; $SERVICE is the address of the service."""
     then: str | None = None
-    """What is typed then, where the hint names options: {} is what was typed."""
+    """The command line to run next if the hint only names options; {} is the original one."""
     code: int = 0
     service: Mapping[str, Any] = {}
-    """How the service is to behave until the hint is followed."""
+    """How the service behaves until the hint is followed."""
 
 
 SUBMIT = "prefpairs submit customizer data --config job.toml"
@@ -67,11 +67,11 @@ KILLED = (
     """sed -e '/"id":/,/"status":/d' -e 's/"submitted",/"asked"/' submission.json > killed && """
     "mv killed submission.json && cd .."
 )
-"""Leaves of the job what a run that was killed leaves: that it was asked for."""
+"""Reduces the job's record to what a killed run leaves: that the job was requested."""
 CHANGED = "cd data/training && tail -n +2 *.jsonl > rows && mv rows *.jsonl && cd ../.."
 
 RUNS = [
-    # whole commands
+    # hints that are whole commands
     Run("prefpairs pair pairs.jsonl", "prefpairs export --to trl pairs.jsonl"),
     Run("prefpairs extract pairs.jsonl", "prefpairs export --to trl pairs.jsonl"),
     Run(
@@ -150,7 +150,7 @@ RUNS = [
         "ids name the content, and change with it; `jq -r .id` lists those of a file",
         "prefpairs diff --ids added leak/val.jsonl pairs.jsonl | prefpairs show --id - pairs.jsonl",
     ),
-    # options
+    # hints that name options
     Run(
         "prefpairs pair one_bad.jsonl",
         "leave out bad rows with --on-error skip, "
@@ -358,7 +358,7 @@ RUNS = [
         "--to TARGET, or -o FILE",
         "{} --to trl && prefpairs pair -o p.jsonl rollouts.jsonl",
     ),
-    # a service, on loopback
+    # hints that need a service, on loopback
     Run(
         'echo \'{"prompt": "x"}\' >> data/training/training_file.jsonl; ' + SUBMIT,
         "prefpairs validate --to customizer data",
@@ -490,7 +490,7 @@ NOT_RUN = {
     "`zstd -dc --long=31 FILE | zstd > NEW` compresses it again": "needs zstd",
     "--group-by names a field that no row has": "says why, and nothing to type",
 }
-"""Hints that need what a test has not."""
+"""Hints that cannot be reached in a test."""
 
 
 def _write(name: str, *rows: object, more: str = "") -> None:
@@ -500,7 +500,7 @@ def _write(name: str, *rows: object, more: str = "") -> None:
 
 
 def _rollouts(**score: object) -> list[dict[str, object]]:
-    """Two answers to each of four prompts; `score` is what the second one has."""
+    """Two answers to each of four prompts; `score` is the score of the second one."""
     lower = {
         name: type(value)(0) if isinstance(value, (int, str)) else value
         for name, value in score.items()
@@ -514,7 +514,7 @@ def _rollouts(**score: object) -> list[dict[str, object]]:
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Double]:
-    """A service that trains; shells know it as $SERVICE, and where it stores as $STORAGE."""
+    """A training service; shells get its address as $SERVICE and its storage as $STORAGE."""
     with running_double() as double:
         double.lfs_host = double.url.replace("127.0.0.1", "localhost")
         monkeypatch.setenv("SERVICE", double.url)
@@ -625,7 +625,7 @@ def shell(line: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("run", RUNS, ids=[run.typed for run in RUNS])
 def test_the_hint_works(run: Run, service: Double) -> None:
-    """The command fails with that hint first, and what the hint says is done."""
+    """The command first fails with that hint; following the hint works."""
     for name, value in run.service.items():
         setattr(service, name, value)
     failed = shell(run.typed)
@@ -641,7 +641,7 @@ def test_the_hint_works(run: Run, service: Double) -> None:
 
 
 class _Strings(ast.NodeVisitor):
-    """The texts of a page that are hints, as patterns of what is printed."""
+    """The texts of a module that are hints, as patterns of the printed text."""
 
     def __init__(self, page: Path) -> None:
         self.found: list[str] = []
@@ -674,7 +674,7 @@ class _Strings(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """What a function of hints returns."""
+        """The hints that a function of such a module returns."""
         if "hint" in node.name:
             for inner in ast.walk(node):
                 if isinstance(inner, ast.Return) and inner.value is not None:
@@ -702,7 +702,7 @@ class _Strings(ast.NodeVisitor):
 
 
 def hints_with_commands() -> Iterator[tuple[str, str]]:
-    """The page and the pattern of each hint that names a command or an option to type."""
+    """The module and pattern of each hint that names a command or an option to type."""
     for page in sorted(SOURCES.rglob("*.py")):
         for pattern in dict.fromkeys(_Strings(page).found):
             plain = re.sub(r"\\(.)", r"\1", pattern)
@@ -712,6 +712,6 @@ def hints_with_commands() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("page", "pattern"), [*hints_with_commands()])
 def test_every_hint_with_a_command_is_run(page: str, pattern: str) -> None:
-    """A new one needs a run above."""
+    """Every hint with a command is reached by a run above."""
     reached = [run.hint for run in RUNS] + [*NOT_RUN]
     assert any(re.search(pattern, hint) for hint in reached), f"{page}: no run reaches {pattern}"

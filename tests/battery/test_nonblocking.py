@@ -1,4 +1,4 @@
-"""Standard streams that a parent program left non-blocking, as those in node or asyncio do."""
+"""Standard streams that a parent program, such as node or asyncio, left non-blocking."""
 
 import os
 import subprocess
@@ -21,14 +21,14 @@ PAUSE = 0.05
 
 
 def waiting_in(pipe: int) -> int:
-    """How many bytes of a pipe nobody has read yet."""
+    """The number of unread bytes in a pipe."""
     count = array("i", [0])
     ioctl(pipe, FIONREAD, count)
     return count[0]
 
 
 def with_pauses(*parts: bytes) -> int:
-    """A non-blocking pipe of which each part comes only once all before it was read."""
+    """A non-blocking pipe that gets each part only after the parts before it were read."""
     ours, theirs = os.pipe()
     os.set_blocking(ours, False)
 
@@ -45,7 +45,7 @@ def with_pauses(*parts: bytes) -> int:
 
 
 def read_late(words: Sequence[str], stdin: int) -> tuple[int, bytes]:
-    """The exit code, and what came out of a non-blocking pipe that is full for a while."""
+    """The exit code and the output, read late so that the non-blocking pipe is full for a while."""
     ours, theirs = os.pipe()
     os.set_blocking(theirs, False)
     process = subprocess.Popen(
@@ -67,7 +67,7 @@ def read_late(words: Sequence[str], stdin: int) -> tuple[int, bytes]:
 
 @every_command
 def test_a_pause_is_not_the_end(words: list[str]) -> None:
-    """All rows are read, however often the writer pauses, and all results written."""
+    """If the writer pauses, all rows are still read and all results written."""
     data = data_for(words, 2000)
     half = len(data) // 2
     found = read_late(words, with_pauses(data[:half], data[half:-5], data[-5:]))
@@ -75,7 +75,7 @@ def test_a_pause_is_not_the_end(words: list[str]) -> None:
 
 
 def test_a_slow_reader_is_no_error() -> None:
-    """More than a pipe holds is written to one that nobody reads for a while."""
+    """Output larger than the pipe buffer is written completely, even if the reader is slow."""
     words = ["pair"]
     data = data_for(words, 20_000)
     expected = run(*words, data=data).stdout
@@ -85,7 +85,7 @@ def test_a_slow_reader_is_no_error() -> None:
 
 
 def test_ids_come_with_pauses(tmp_path: Path) -> None:
-    """`show --id -` waits for the last one."""
+    """`show --id -` reads the IDs up to the last one, despite pauses."""
     pairs = tmp_path / "p.jsonl"
     pairs.write_bytes(run("pair", data=data_for(["pair"], 8)).stdout)
     words = ["show", "--id", "-", str(pairs)]
@@ -99,7 +99,7 @@ def test_ids_come_with_pauses(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", [["--version"], ["pair", "--help"], ["pair", "-"]])
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_words_wait_for_their_reader(words: list[str], stream: str) -> None:
-    """Help and errors come whole through a pipe that was full when they were written."""
+    """Help and errors are written completely to a pipe that was full at first."""
     ours, theirs = os.pipe()
     os.set_blocking(theirs, False)
     filled = 0

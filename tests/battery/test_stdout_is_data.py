@@ -1,4 +1,4 @@
-"""Nothing but data comes to standard output, whatever name it is given."""
+"""Only data is written to standard output, under whatever name it is given."""
 
 import os
 from pathlib import Path
@@ -19,7 +19,7 @@ BESIDE = {
     "depfile": ["run", "--depfile"],
     "manifest": ["run", "--set", "write.output=o.jsonl", "--set", "write.manifest={}"],
 }
-"""Words before the name of a file that is not data."""
+"""Arguments before the name of a file that is not data."""
 
 NAMES = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/../dev/stdout", "link", "out"]
 
@@ -30,7 +30,7 @@ NAMES = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/../dev/stdout
 def test_only_data_comes_to_standard_output(
     words: list[str], into: str, name: str, tmp_path: Path
 ) -> None:
-    """Exit 2 and a sentence with the name, before anything is written."""
+    """Exits 2 with an error that has the name, before anything is written."""
     if name == "out" and into == "a pipe":
         os.mkfifo(tmp_path / "out")
     (tmp_path / "rows.jsonl").write_bytes(data_for(["pair"]))

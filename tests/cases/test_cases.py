@@ -1,6 +1,6 @@
-"""Golden cases: each folder holds a command line, its input, and what must come of it.
+"""Golden cases: each folder contains a command line, its input and the expected result.
 
-`cmd` runs in a copy of its folder. `out`, `err` and `code` are what it must write and return.
+`cmd` runs in a copy of its folder. `out`, `err` and `code` are its expected output and exit code.
 `make bless` rewrites these three from what the program does now; read the diff before you
 commit it.
 """
@@ -25,21 +25,21 @@ ELSEWHERE = [
     {"LC_ALL": "POSIX", "TZ": "America/St_Johns", "PYTHONOPTIMIZE": "1", "TERM": "dumb"},
     {"LC_ALL": "C.UTF-8", "TZ": "nowhere", "PYTHONHASHSEED": "4242", "HOME": "/nonexistent"},
 ]
-"""Locale, time zone, hash seed and other things that are no part of what a command is asked."""
+"""Locale, time zone, hash seed and other settings that must not change the result."""
 
 SOME = CASES[1::2]
-"""What is run there, in a fresh Python: some of it in `make test`, the rest in `make stress`."""
+"""How a case is run there, in a fresh Python: some in `make test`, the rest in `make stress`."""
 
 
 def run(case: Path, folder: Path, program: str) -> dict[str, bytes]:
-    """What a case's command writes and returns."""
+    """The output and exit code of a case's command."""
     shutil.copytree(case, folder)
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", program + (case / "cmd").read_text("utf-8")],
         cwd=folder,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        # bash, too, warns of a locale that is not there
+        # bash, too, warns about a missing locale
         env={**in_shells(), "COLUMNS": "100", "LC_ALL": "C.UTF-8"},
         timeout=60,
         check=False,
@@ -59,8 +59,8 @@ def run(case: Path, folder: Path, program: str) -> dict[str, bytes]:
     ],
 )
 def test_case(case: Path, tmp_path: Path) -> None:
-    """The command writes and returns what its folder says."""
-    more_descriptors = ">(" in (case / "cmd").read_text("utf-8")  # than a forked run is given
+    """The command writes and returns what the files in its folder say."""
+    more_descriptors = ">(" in (case / "cmd").read_text("utf-8")  # more than a forked run gets
     program = FRESH.format("", sys.executable) if more_descriptors else ""
     actual = run(case, tmp_path / "case", program)
     if "BLESS" in os.environ:
@@ -84,7 +84,7 @@ def test_case(case: Path, tmp_path: Path) -> None:
     ],
 )
 def test_case_elsewhere(place: int, case: Path, tmp_path: Path) -> None:
-    """Law 6: no locale, time zone or hash seed changes what a command writes, says and returns."""
+    """Law 6: locale, time zone and hash seed do not change a command's output or exit code."""
     settings = " ".join(f"{name}={value}" for name, value in ELSEWHERE[place].items())
     actual = run(case, tmp_path / "case", FRESH.format(settings, sys.executable))
     assert actual == {name: (case / name).read_bytes() for name in actual}

@@ -10,7 +10,7 @@ from consumer_kit import Outcome
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Adds what stands in the dataset's entry of an axolotl configuration."""
+    """Adds the options of the dataset's entry in an axolotl configuration."""
     parser.add_argument("--type", default="chat_template.default")
     parser.add_argument("--rl", default="dpo", choices=["dpo", "ipo", "kto", "simpo"])
     parser.add_argument("--field-messages", default=None)

@@ -23,7 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 @dataclass
 class Outcome:
-    """What a consumer made of a dataset; filled step by step, so that an error keeps the rest."""
+    """What a consumer found in a dataset; filled step by step, so that an error keeps the rest."""
 
     consumer: str
     version: str | None = None
@@ -34,7 +34,7 @@ class Outcome:
     facts: dict[str, Any] = field(default_factory=dict)
 
     def show(self, prompt: str, chosen: str, rejected: str) -> None:
-        """Keeps the texts of one pair, as long as there is room."""
+        """Keeps the texts of one pair if there is still room."""
         if len(self.examples) < MOST_EXAMPLES:
             self.examples.append({"prompt": prompt, "chosen": chosen, "rejected": rejected})
 
@@ -51,7 +51,7 @@ def run(
     if add_options is not None:
         add_options(parser)
     arguments = parser.parse_args()
-    # A program is named after its consumer, so `import` must look into its own folder last.
+    # A program has the name of its consumer's package, so `import` must search its folder last.
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != HERE] + [HERE]
     outcome = Outcome(consumer)
     with _stdout_kept() as answer, _a_home_of_its_own():
@@ -71,7 +71,7 @@ def run(
 
 
 def data_files(path: str) -> list[str]:
-    """The data files that a path stands for: itself, or the files below a folder."""
+    """The data files at a path: the file itself, or all files below a folder."""
     if os.path.isfile(path):
         return [path]
     found = [str(each) for each in Path(path).rglob("*") if each.name.endswith(DATA_SUFFIXES)]
@@ -79,7 +79,7 @@ def data_files(path: str) -> list[str]:
 
 
 def read_lines(path: str) -> Iterator[Any]:
-    """The JSON values of a file of lines."""
+    """The JSON values of a JSONL file."""
     opener: Callable[..., Any] = gzip.open if path.endswith(".gz") else open
     with opener(path, "rt", encoding="utf-8-sig") as lines:
         for line in lines:
@@ -88,7 +88,7 @@ def read_lines(path: str) -> Iterator[Any]:
 
 
 def count_rows(path: str) -> int | None:
-    """How many lines the files hold; nothing if there is a file that is not made of lines."""
+    """The number of lines in the files, or None if one is not JSONL."""
     total = 0
     for each in data_files(path):
         if not each.endswith((".jsonl", ".jsonl.gz")):
@@ -114,12 +114,12 @@ def split_option(parser: argparse.ArgumentParser) -> None:
 
 
 def text_of(value: Any) -> str:
-    """A text as it is, anything else as JSON."""
+    """A text as it is; anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _finite(value: Any) -> Any:
-    """The value with numbers that JSON lacks written as text."""
+    """The value, with numbers that JSON cannot represent written as text."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, dict):
@@ -131,7 +131,7 @@ def _finite(value: Any) -> Any:
 
 @contextlib.contextmanager
 def _stdout_kept() -> Iterator[int]:
-    """Sends all that is written to stdout to stderr, and hands out the real stdout."""
+    """Redirects stdout to stderr and yields the real stdout."""
     sys.stdout.flush()
     answer = os.dup(1)
     os.dup2(2, 1)
@@ -145,7 +145,7 @@ def _stdout_kept() -> Iterator[int]:
 
 @contextlib.contextmanager
 def _a_home_of_its_own() -> Iterator[None]:
-    """Keeps every cache of the libraries in a temporary folder, and them off the network."""
+    """Keeps all library caches in a temporary folder, and the libraries offline."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         os.environ.update(
             HF_HOME=home,

@@ -1,4 +1,4 @@
-"""A written model of what two generations of NeMo Customizer accept: rules, not real code.
+"""**A model**, not real code: the rows that two generations of NeMo Customizer accept.
 
 `--generation microservices`: rows of prompt, chosen_response and rejected_response.
 `--generation platform`: the rl backend of NeMo Platform / Helix; the first row decides which of
@@ -20,7 +20,7 @@ FOLDERS = {
 
 
 class DatasetFormatError(Exception):
-    """A file that the service would refuse."""
+    """A file that the service would reject."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +29,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def work(arguments: argparse.Namespace, outcome: Outcome) -> None:
-    """Checks each file by itself, row by row."""
+    """Checks each file separately, row by row."""
     outcome.facts["written_model_not_real_code"] = True
     path = arguments.path
     files = consumer_kit.data_files(path)
@@ -63,7 +63,7 @@ def work(arguments: argparse.Namespace, outcome: Outcome) -> None:
 
 
 def schema_of(row: Any, generation: str) -> str:
-    """The schema that the first row of a file stands for."""
+    """The schema that a file's first row selects."""
     if generation == "microservices":
         return "microservices"
     keys = row.keys() if isinstance(row, dict) else set()
@@ -78,12 +78,12 @@ def schema_of(row: Any, generation: str) -> str:
 
 
 def text_fault(row: dict[str, Any], key: str) -> list[str]:
-    """What is wrong with a value that must be text."""
+    """The fault of a value that must be text."""
     return [] if isinstance(row.get(key), str) else [f"{key} is no text"]
 
 
 def messages_fault(row: dict[str, Any], key: str) -> list[str]:
-    """What is wrong with a value that must be messages with text for role and content."""
+    """The fault of a value that must be messages with text as role and content."""
     value = row.get(key)
     if not isinstance(value, list) or not value:
         return [f"{key} is no list of messages"]
@@ -96,7 +96,7 @@ def messages_fault(row: dict[str, Any], key: str) -> list[str]:
 
 
 def prompt_fault(row: dict[str, Any], key: str) -> list[str]:
-    """What is wrong with a prompt, which is text or messages."""
+    """The fault of a prompt, which must be text or messages."""
     return [] if isinstance(row.get(key), str) else messages_fault(row, key)
 
 

@@ -18,15 +18,15 @@ MASKED = -100
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of LLaMA-Factory that matter for a dataset."""
+    """Adds the options of LLaMA-Factory that affect a dataset."""
     parser.add_argument("--dataset", default=None, help="a name of dataset_info.json; all if left")
     parser.add_argument("--template", default="qwen")
     parser.add_argument("--cutoff-len", type=int, default=8192, help="tokens; a token is a byte")
 
 
 def work(arguments: argparse.Namespace, outcome: Outcome) -> None:
-    """Converts and encodes each dataset that dataset_info.json names."""
-    if importlib.util.find_spec("torchaudio") is None:  # imported, but used for sound only
+    """Converts and encodes each dataset listed in dataset_info.json."""
+    if importlib.util.find_spec("torchaudio") is None:  # imported, but used for audio only
         stand_in = types.ModuleType("torchaudio")
         stand_in.__spec__ = importlib.machinery.ModuleSpec("torchaudio", None)
         sys.modules["torchaudio"] = stand_in
@@ -80,7 +80,7 @@ def texts_of(row: dict[str, Any], tokenizer: Any) -> tuple[str, str, str]:
     """The prompt and the trained texts of an encoded row; one side is empty for a KTO row."""
 
     def split(ids: list[int], labels: list[int]) -> tuple[str, str]:
-        """The text that is read and the text that is trained on."""
+        """Splits a row into the text that is only read and the text that is trained on."""
         pairs = list(zip(ids, labels, strict=True))
         read = [token for token, label in pairs if label == MASKED]
         trained = [label for _, label in pairs if label != MASKED]

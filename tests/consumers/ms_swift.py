@@ -14,7 +14,7 @@ ROW_ERRORS = 5
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of `swift rlhf` that matter for a dataset."""
+    """Adds the options of `swift rlhf` that affect a dataset."""
     parser.add_argument("--rlhf-type", choices=["dpo", "kto"], default="dpo")
     parser.add_argument("--template", default="qwen2_5")
     parser.add_argument("--agent-template", default=None)
@@ -67,7 +67,7 @@ def work(arguments: argparse.Namespace, outcome: Outcome) -> None:
 
 
 def template_of(arguments: argparse.Namespace, tokenizer: Any) -> Any:
-    """A template in the mode of the trainer, around a tokenizer that has no model folder."""
+    """A template in the trainer's mode, with a tokenizer that has no model folder."""
     templates = importlib.import_module("swift.template")
     tokenizer.model_info = types.SimpleNamespace(
         config=None, task_type="causal_lm", max_model_len=arguments.max_length, model_dir=""

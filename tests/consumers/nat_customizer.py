@@ -1,7 +1,7 @@
-"""NAT's own trainer adapter, unchanged, with the SDKs that it uses, at a service on loopback.
+"""Runs NAT's own trainer adapter, unchanged and with its SDKs, against a service on loopback.
 
 PATH is a dataset of `export --to customizer`; its rows become the adapter's trajectories. With
-`--only-read`, nothing is submitted: the SDKs read what is at the service.
+`--only-read`, nothing is submitted: the SDKs read what the service has.
 """
 
 import argparse
@@ -17,16 +17,16 @@ MODEL = "meta/llama-3.1-8b-instruct@v1.0.0+A100"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Adds where the service is, and what the Data Store wants."""
+    """Adds the address of the service and the token of the Data Store."""
     parser.add_argument("--url", required=True)
     parser.add_argument("--token", required=True)
     parser.add_argument("--only-read", action="store_true")
 
 
 def work(arguments: argparse.Namespace, outcome: Outcome) -> None:
-    """Submits the rows as NAT does, then lists what is there."""
+    """Submits the rows as NAT does, then lists what the service has."""
     os.environ["HF_HUB_OFFLINE"] = "0"  # the only service it knows is on loopback
-    os.environ["HF_HUB_DISABLE_XET"] = "1"  # else 1.33 asks for Xet and does not fall back to LFS
+    os.environ["HF_HUB_DISABLE_XET"] = "1"  # otherwise 1.33 uses Xet, without falling back to LFS
     files = [f"{arguments.path}/{part}/{part}_file.jsonl" for part in ("training", "validation")]
     rows = [row for file in files for row in consumer_kit.read_lines(file)]
     outcome.rows_in = outcome.rows_out = len(rows)
@@ -36,7 +36,7 @@ def work(arguments: argparse.Namespace, outcome: Outcome) -> None:
 
 
 async def submit(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """The adapter's own life: initialize, submit, wait until it is deployed."""
+    """Runs the adapter: initialize, submit, wait until the model is deployed."""
     from nat.data_models.finetuning import DPOItem, FinetuneConfig, Trajectory, TrajectoryCollection
     from nat.plugins.customizer.dpo.config import NeMoCustomizerTrainerAdapterConfig
     from nat.plugins.customizer.dpo.trainer_adapter import NeMoCustomizerTrainerAdapter
@@ -69,7 +69,7 @@ async def submit(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> d
 
 
 def read_back(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What the SDKs find at the service."""
+    """What the SDKs find on the service."""
     from huggingface_hub import HfApi
     from nemo_microservices import NeMoMicroservices
 

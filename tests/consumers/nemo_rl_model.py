@@ -1,8 +1,8 @@
-"""A written model of how NeMo RL reads preference files: rules only, not its real code.
+"""**A model** of how NeMo RL reads preference files: its rules, not its real code.
 
-NeMo RL has no wheel. The rows are loaded by the real datasets library; what follows (the two
+NeMo RL has no wheel. The real datasets library loads the rows; the rest (the two
 dataset classes, the preprocessor, the chat template on every prefix, the loss on the last message
-only) is written here from the rules that its source states.
+only) is written here from the rules in its source.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import tiny_model
 from consumer_kit import Outcome
 
 SUFFIXES = {".arrow": "arrow", ".json": "json", ".jsonl": "json", ".parquet": "parquet"}
-BATCH = 128  # pairs a step in the shipped configuration; a smaller last batch is left out
+BATCH = 128  # pairs per step in the shipped configuration; an incomplete last batch is dropped
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +68,7 @@ def work(arguments: argparse.Namespace, outcome: Outcome) -> None:
 
 
 def dataset_of(arguments: argparse.Namespace) -> Any:
-    """The rows as the dataset class hands them on."""
+    """The rows as the dataset class returns them."""
     datasets = importlib.import_module("datasets")
     path = arguments.path
     suffix = os.path.splitext(path)[1]
@@ -94,7 +94,7 @@ def dataset_of(arguments: argparse.Namespace) -> Any:
 
 
 def message_of(role: str, content: Any) -> dict[str, Any]:
-    """A message with whatever content, as it comes."""
+    """A message with whatever content it has."""
     return {"role": role, "content": content}
 
 
@@ -114,13 +114,13 @@ def completions_of(row: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def renderer() -> Any:
-    """The chat template of these programs, set up as transformers sets its templates up."""
+    """The chat template of these programs, set up as in transformers."""
     sandbox = importlib.import_module("jinja2.sandbox")
     exceptions = importlib.import_module("jinja2.exceptions")
     room = sandbox.ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
 
     def refuse(message: str) -> None:
-        """What a template calls on a message that it cannot render."""
+        """What a template calls for a message that it cannot render."""
         raise exceptions.TemplateError(message)
 
     room.filters["tojson"] = lambda value: json.dumps(value, ensure_ascii=False)
@@ -129,14 +129,14 @@ def renderer() -> Any:
 
 
 def chunks_of(messages: list[dict[str, Any]], template: Any) -> list[str]:
-    """The text of each message: what a template adds when the message is appended."""
+    """The text of each message: what the template adds when the message is appended."""
     chunks = []
     before = ""
     for end, message in enumerate(messages, start=1):
         content = message["content"]
         if content is not None and not isinstance(content, str):
             for part in content:
-                part["type"]  # a list of parts is looked through for images
+                part["type"]  # a list of parts is searched for images
         text = template.render(messages=messages[:end], add_generation_prompt=False)
         chunks.append(text[shared_length(before, text) :])
         before = text
@@ -146,7 +146,7 @@ def chunks_of(messages: list[dict[str, Any]], template: Any) -> list[str]:
 
 
 def shared_length(first: str, second: str) -> int:
-    """How many letters two texts have in common from their start."""
+    """The length of the texts' common prefix."""
     pairs = zip(first, second, strict=False)
     shortest = min(len(first), len(second))
     return next((at for at, (one, other) in enumerate(pairs) if one != other), shortest)

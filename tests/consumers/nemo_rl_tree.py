@@ -2,9 +2,9 @@
 
     cd CHECKOUT; python nemo_rl_tree.py examples/run_dpo.py [OVERRIDE]...
 
-Prints one JSON object: the configuration that reaches setup(), the number of rows of each side, and
-which modules were stood in for because they could not be imported. The parser of the configuration
-is never stood in for. With the dependencies of NeMo RL installed the files are really loaded.
+Prints one JSON object: the configuration passed to setup(), the number of rows in each split, and
+which modules were replaced by stubs because they could not be imported. The configuration parser
+is never replaced. With the dependencies of NeMo RL installed, the files are really loaded.
 """
 
 import ast
@@ -19,36 +19,36 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 REAL = ("omegaconf", "nemo_rl.utils.config")
-"""What makes a configuration of files and overrides."""
+"""The modules that build a configuration from files and overrides."""
 
 
 class Anything:
-    """What stands in for a name of a module that cannot be imported."""
+    """A stub for any name of a module that cannot be imported."""
 
     def __call__(self, *_words: Any, **_options: Any) -> "Anything":
-        """Stand in for what a call gives."""
+        """Return a stub for the result of a call."""
         return self
 
     def __getattr__(self, name: str) -> "Anything":
-        """Stand in for what it holds."""
+        """Return a stub for an attribute."""
         if name.startswith("__"):
             raise AttributeError(name)
         return self
 
     def __getitem__(self, key: Any) -> "Anything":
-        """Stand in for an item."""
+        """Return a stub for an item."""
         return self
 
     def __len__(self) -> int:
-        """Something is there."""
+        """Return a length above zero."""
         return 1
 
 
 class Config(dict[str, Any]):
-    """A configuration whose keys are attributes, too, in place of NeMo RL's model of it."""
+    """A configuration with its keys as attributes, instead of NeMo RL's model of it."""
 
     def __getattr__(self, name: str) -> Any:
-        """A section as such a configuration."""
+        """Return a section as such a configuration."""
         value = self[name]
         if type(value) is dict:
             value = self[name] = Config(value)
@@ -60,7 +60,7 @@ class Config(dict[str, Any]):
 
 
 def imports_of(script: str) -> Iterator[tuple[str, list[str]]]:
-    """The modules that a script imports, each with the names that it takes from it."""
+    """The modules that a script imports, each with the names imported from it."""
     with open(script, encoding="utf-8") as file:
         tree = ast.parse(file.read())
     for node in ast.walk(tree):
@@ -71,7 +71,7 @@ def imports_of(script: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def is_real(module: str, names: list[str]) -> bool:
-    """Whether a module can be imported, and has the names."""
+    """Whether a module can be imported and has the names."""
     try:
         loaded = importlib.import_module(module)
     except Exception as error:  # noqa: BLE001 - whatever foreign code raises
@@ -81,7 +81,7 @@ def is_real(module: str, names: list[str]) -> bool:
 
 
 def stand_in(module: str, names: list[str]) -> None:
-    """Put a module in place of one that cannot be imported, and packages around it."""
+    """Replace a module that cannot be imported, and its missing parent packages, by stubs."""
     parts = module.split(".")
     for end in range(1, len(parts)):
         package = ".".join(parts[:end])
@@ -96,7 +96,7 @@ def stand_in(module: str, names: list[str]) -> None:
 
 
 def rows_of(data: Any) -> int | None:
-    """The number of rows of a side, if they were loaded."""
+    """The number of rows of a split, if they were loaded."""
     if isinstance(data, dict):
         counts = [count for count in map(rows_of, data.values()) if count is not None]
         return sum(counts) if counts else None

@@ -1,9 +1,9 @@
-"""**A written model** of how NeMo RL makes its configuration: Hydra's own overrides, on our files.
+"""**A model** of how NeMo RL builds its configuration: Hydra's overrides, on our files.
 
     python nemo_rl_words.py CONFIG [OVERRIDE]...
 
 CONFIG has the keys that a release of NeMo RL documents. Overrides are applied in OmegaConf's strict
-mode, in which a key that is not there must be added with `+`. Prints the configuration as JSON.
+mode, in which a missing key must be added with `+`. Prints the configuration as JSON.
 """
 
 import importlib

@@ -65,7 +65,7 @@ def work(arguments: argparse.Namespace, outcome: Outcome) -> None:
 def cut(
     chosen: list[int], rejected: list[int], length: int, tokenizer: Any
 ) -> tuple[str, str, str]:
-    """The prompt and the trained texts: the loss starts after the prompt's length."""
+    """The prompt and the trained texts; the loss starts after the length of the prompt."""
     return (
         tokenizer.decode(chosen[:length]),
         tokenizer.decode(chosen[length:]),

@@ -37,7 +37,7 @@ TEMPLATE = """\
 
 
 def make_tokenizer() -> Any:
-    """A tokenizer with one token a byte and the three marks of ChatML."""
+    """A tokenizer with one token per byte and the three special tokens of ChatML."""
     tokenizers = importlib.import_module("tokenizers")
     transformers = importlib.import_module("transformers")
     level = tokenizers.pre_tokenizers.ByteLevel
@@ -58,7 +58,7 @@ def make_tokenizer() -> Any:
 
 
 def make_model(tokenizer: Any, *, scores: bool = False) -> Any:
-    """A random Qwen2 of two layers, with a head for the next token or for one score."""
+    """A random two-layer Qwen2, with a head for the next token or for one score."""
     transformers = importlib.import_module("transformers")
     transformers.set_seed(0)
     config = transformers.Qwen2Config(

@@ -10,7 +10,7 @@ from consumer_kit import Outcome
 
 
 def work(arguments: argparse.Namespace, outcome: Outcome) -> None:
-    """Runs the check on each file; the first refusal is the error."""
+    """Runs the check on each file; the first rejection is the error."""
     check_file = importlib.import_module("together.utils.files").check_file
     outcome.rows_out = 0
     outcome.facts["reports"] = reports = {}

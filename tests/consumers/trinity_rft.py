@@ -1,7 +1,7 @@
 """Reads a folder of `--to trinity` with Trinity-RFT's own configuration, reader and formatter.
 
-The package's formatter needs vLLM for one name that has nothing to do with it, so that names of
-vLLM stand in here. `--frames FILE` writes what came of it as the package puts it into its buffers.
+The package's formatter imports one name from vLLM that it does not need here, so stubs stand in
+for vLLM. `--frames FILE` writes the result as the package puts it into its buffers.
 """
 
 import argparse
@@ -32,13 +32,13 @@ VLLM = {
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Adds the file for frames, and a chat template in the place of the tokenizer's."""
+    """Adds the file for frames, and a chat template that replaces the tokenizer's."""
     parser.add_argument("--frames", type=os.path.abspath)
     parser.add_argument("--template", type=os.path.abspath)
 
 
 def work(arguments: argparse.Namespace, outcome: Outcome) -> None:
-    """Loads the configuration that lies beside the rows, and formats all of them."""
+    """Loads the configuration next to the rows, and formats all of them."""
     for name, members in VLLM.items():
         module = types.ModuleType(name)
         module.__dict__.update(dict.fromkeys(members, Any))
@@ -50,7 +50,7 @@ def work(arguments: argparse.Namespace, outcome: Outcome) -> None:
     tokenizer = tiny_model.make_tokenizer()
     with tempfile.TemporaryDirectory() as model:
         tokenizer.save_pretrained(model)
-        # What Trinity fills in by itself, of other parts of a configuration.
+        # What Trinity itself fills in from other parts of a configuration.
         buffer = given.buffer.trainer_input.experience_buffer
         buffer.path = arguments.path
         buffer.schema_type = given.algorithm.algorithm_type

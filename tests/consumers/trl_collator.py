@@ -1,4 +1,4 @@
-"""Lets the collator of TRL's DPOTrainer batch token ids, and reads back what is in the batches."""
+"""Has the collator of TRL's DPOTrainer batch token IDs, and reads back the batches."""
 
 import argparse
 import importlib
@@ -12,7 +12,7 @@ _BATCH = 3
 
 
 def work(arguments: argparse.Namespace, outcome: Outcome) -> None:
-    """Collates all rows a few at a time; notes rows that do not come back as they went in."""
+    """Collates all rows in small batches; records rows that do not come back unchanged."""
     trainer = importlib.import_module("trl.trainer.dpo_trainer")
     lines = Path(arguments.path).read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines]

@@ -32,7 +32,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The settings of a trainer that runs on CPU and learns a few rows by heart."""
+    """The settings of a trainer that overfits a few rows on CPU."""
     return {
         "output_dir": os.path.join(os.environ["HF_HOME"], "out"),
         "max_length": arguments.max_length,
@@ -52,13 +52,13 @@ def settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def note_loaded(rows: Any, outcome: Outcome) -> None:
-    """Notes what the datasets library has read."""
+    """Records how many rows the datasets library read."""
     outcome.facts["rows_loaded"] = len(rows)
     outcome.facts["columns"] = list(rows.column_names)
 
 
 def note_kept(trainer: Any, loaded: int, outcome: Outcome) -> None:
-    """Notes how many rows the trainer keeps."""
+    """Records how many rows the trainer keeps."""
     outcome.rows_out = len(trainer.train_dataset)
     outcome.facts["rows_dropped"] = loaded - outcome.rows_out
 
@@ -69,7 +69,7 @@ def first_of(rows: Any, count: int) -> Any:
 
 
 def same_sides(row: dict[str, Any], max_length: int) -> bool:
-    """Whether chosen and rejected are the same tokens once they are cut."""
+    """Whether chosen and rejected have the same tokens after truncation."""
     room = max_length - len(row["prompt_ids"])
     return bool(row["chosen_ids"][:room] == row["rejected_ids"][:room])
 
@@ -77,7 +77,7 @@ def same_sides(row: dict[str, Any], max_length: int) -> bool:
 def train(trainer: Any, outcome: Outcome) -> None:
     """Takes the steps on the first rows and measures the same rows before and after."""
     rows = first_of(trainer.train_dataset, TRAINED_ROWS)
-    if len(rows) > 0:  # with none left the trainer shall fail as it does for its users
+    if len(rows) > 0:  # if no row is left, the trainer must fail as it does for users
         trainer.train_dataset = rows
     trainer.train()
     history = [each for each in trainer.state.log_history if "loss" in each]
@@ -96,14 +96,14 @@ def train(trainer: Any, outcome: Outcome) -> None:
 
 @contextlib.contextmanager
 def warnings_of(logger_name: str) -> Iterator[list[str]]:
-    """Collects what a library warns of through its logger."""
+    """Collects the warnings that a library logs."""
     said: list[str] = []
 
     class Keeper(logging.Handler):
-        """Keeps the words of each warning."""
+        """Keeps the text of each warning."""
 
         def emit(self, record: logging.LogRecord) -> None:
-            """Keeps one record."""
+            """Keeps one log record."""
             said.append(record.getMessage())
 
     keeper = Keeper(logging.WARNING)

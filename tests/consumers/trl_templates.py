@@ -1,8 +1,10 @@
-"""The chat templates of real models, as TRL ships them: what `--to tokens` makes with them.
+"""The chat templates of real models, as TRL ships them, and what `--to tokens` makes with them.
 
-PATH is a folder. With `--make TOKENIZER` it gets a folder for each template, with a tokenizer to
-which the template's marks were added; of `tokens.jsonl` and `chats.jsonl` (`--to trl`) in there the
-program then says whether transformers makes the same ids, and marks the same tokens as the model's.
+PATH is a folder. `--make TOKENIZER` creates a folder in it for each template, with a tokenizer to
+which the template's special tokens were added. For the `tokens.jsonl` and `chats.jsonl` (`--to
+trl`)
+there, the program then checks whether transformers produces the same IDs and marks the same tokens
+as the model's.
 """
 
 import argparse
@@ -28,12 +30,12 @@ _TRAINING = "_training"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Adds what makes the folders."""
+    """Adds the option that creates the folders."""
     parser.add_argument("--make", type=os.path.abspath, metavar="TOKENIZER")
 
 
 def work(arguments: argparse.Namespace, outcome: Outcome) -> None:
-    """Makes the folders, or compares what is in them."""
+    """Creates the folders, or compares their contents."""
     shipped = importlib.resources.files("trl") / "chat_templates"
     sources = {
         each.name.removesuffix(".jinja"): each.read_text("utf-8")
@@ -51,7 +53,7 @@ def work(arguments: argparse.Namespace, outcome: Outcome) -> None:
 
 
 def make(home: Path, sources: dict[str, str], tokenizer: dict[str, Any]) -> None:
-    """A model's folder for each template that is not a variant for training."""
+    """Creates a model's folder for each template that is not a training variant."""
     for name, source in sources.items():
         if name.endswith(_TRAINING):
             continue
@@ -69,14 +71,14 @@ def make(home: Path, sources: dict[str, str], tokenizer: dict[str, Any]) -> None
 
 
 def fix_the_date() -> None:
-    """Templates that write the date get the one that prefpairs gives them."""
+    """Fixes the date of templates that write it to the one that prefpairs uses."""
     utils: Any = importlib.import_module("transformers.utils.chat_template_utils")
     that_day = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
     utils.datetime = types.SimpleNamespace(now=lambda: that_day)
 
 
 def compared(folder: Path, source: str, training: str | None) -> dict[str, Any]:
-    """How many answers were compared, how many differ, and which marked tokens we leave out."""
+    """How many answers were compared, how many differ, and which marked tokens ours lack."""
     transformers = importlib.import_module("transformers")
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_file=str(folder / "tokenizer.json"), bos_token=_BOS, eos_token=_EOS
@@ -106,7 +108,7 @@ def compared(folder: Path, source: str, training: str | None) -> dict[str, Any]:
                 return_assistant_tokens_mask=True,
             )
             if theirs["input_ids"] != ours:
-                continue  # the variant for training writes something else
+                continue  # the training variant writes something else
             start = len(row["prompt_ids"])
             both = zip(theirs["assistant_masks"][start:], row[f"{side}_mask"], strict=True)
             pairs = list(both)

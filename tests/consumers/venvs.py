@@ -1,4 +1,4 @@
-"""Makes the virtual environment that a consumer program runs in, once, and names its python."""
+"""Creates the virtual environment of a consumer program once, and returns its python."""
 
 import fcntl
 import hashlib
@@ -13,7 +13,7 @@ REQUIREMENTS = HERE / "requirements"
 FOLDER_VARIABLE = "PREFPAIRS_CONSUMERS"
 DEFAULT_FOLDER = HERE.parent.parent / ".consumers"
 
-# Programs whose requirements agree share an environment.
+# Programs with compatible requirements share an environment.
 ENVIRONMENTS = {
     "hf_datasets": "datasets-5.2.0",
     "nemo_rl_model": "datasets-5.2.0",
@@ -34,12 +34,12 @@ ENVIRONMENTS = {
 
 
 def python_of(name: str) -> str:
-    """The python of a consumer's or an environment's venv, which is made if it is missing.
+    """The python of a consumer's or an environment's venv, which is created if it is missing.
 
-    The environments `datasets-4.4.0` and `datasets-4.8.5` run hf_datasets and nemo_rl_model too.
+    The environments `datasets-4.4.0` and `datasets-4.8.5` also run hf_datasets and nemo_rl_model.
 
-    Its folder is named after the contents of the requirement files, so that a changed pin makes a
-    new venv, and it gets that name only when all is installed.
+    The folder is named after the contents of the requirement files, so a changed pin creates a
+    new venv. It gets that name only once everything is installed.
     """
     environment = ENVIRONMENTS.get(name, name)
     steps = requirement_files(environment)
@@ -52,14 +52,14 @@ def python_of(name: str) -> str:
     if not ready.is_dir():
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / f".{environment}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # of several test workers one makes it
+            fcntl.flock(lock, fcntl.LOCK_EX)  # only one of several test workers creates it
             if not ready.is_dir():
                 make(ready, folder / f".{environment}.half", steps)
     return str(ready / "bin" / "python")
 
 
 def requirement_files(environment: str) -> list[tuple[Path, list[str]]]:
-    """The requirement files in the order in which they are installed, with pip's options."""
+    """The requirement files in the order of installation, with pip's options."""
     steps = [
         (REQUIREMENTS / f"{environment}.txt", []),
         (REQUIREMENTS / f"{environment}.nodeps.txt", ["--no-deps"]),
@@ -68,8 +68,8 @@ def requirement_files(environment: str) -> list[tuple[Path, list[str]]]:
 
 
 def make(ready: Path, half_made: Path, steps: list[tuple[Path, list[str]]]) -> None:
-    """Makes a venv, installs each file into it and gives it its name; pip writes to stderr."""
-    shutil.rmtree(half_made, ignore_errors=True)  # what an interrupted run has left
+    """Creates a venv, installs each file into it and renames it; pip writes to stderr."""
+    shutil.rmtree(half_made, ignore_errors=True)  # left over from an interrupted run
     subprocess.run([sys.executable, "-m", "venv", str(half_made)], check=True, stdout=sys.stderr)
     python = str(half_made / "bin" / "python")
     for file, options in steps:

@@ -1,4 +1,4 @@
-"""Runs commands in process on any bytes, and holds what they do against what they promise."""
+"""Runs commands in process on arbitrary bytes and checks the promises of all commands."""
 
 import gzip
 import io
@@ -19,7 +19,7 @@ from backports import zstd
 from prefpairs.cli.main import main
 
 SECONDS = 10.0
-"""No command takes longer on a few kilobytes, however they are made."""
+"""The longest time that a command may take on a few kilobytes, whatever they contain."""
 
 _RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _PLACE = re.compile(r"error: (the output|[\w.-]+\.(jsonl|json))(:\d+)?: ")
@@ -29,7 +29,7 @@ _MEMORY = "/dev/shm"  # noqa: S108 - files that nobody keeps
 
 
 class Ran(NamedTuple):
-    """What a command left behind."""
+    """The outcome of a command."""
 
     code: int
     said: str
@@ -38,7 +38,7 @@ class Ran(NamedTuple):
 
 @contextmanager
 def inside(**files: bytes) -> Iterator[None]:
-    """A folder with these files, as the working directory; it goes again."""
+    """A temporary folder with these files, as the working directory."""
     path, before = tempfile.mkdtemp(dir=_MEMORY if os.path.isdir(_MEMORY) else None), os.getcwd()
     try:
         os.chdir(path)
@@ -52,7 +52,7 @@ def inside(**files: bytes) -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Nothing on standard output."""
+    """Discards standard output."""
     before, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     try:
@@ -64,7 +64,7 @@ def _quiet() -> Iterator[None]:
 
 
 def run(command: str, *words: str, output: str | None = None) -> Ran:
-    """Run a command to its end; whatever it reads, it keeps what all commands promise."""
+    """Run a command to its end and check that it keeps the promises of all commands."""
     asked = [command, *words, *(["-o", output] if output else [])]
     told = io.StringIO()
     begin = time.process_time()
@@ -76,7 +76,7 @@ def run(command: str, *words: str, output: str | None = None) -> Ran:
     assert "Traceback" not in said, said
     assert not _RAW.search(said), repr(said)
     allowed = {0, 1, 3, 4} if command == "validate" else {0, 1, 3}
-    if "\nhint: prefpairs " in said:  # a command settles what is meant, or reads other rows
+    if "\nhint: prefpairs " in said:  # a command that resolves the ambiguity, or reads other rows
         allowed = {1, 2}
     assert code in allowed, (asked, code, said)
     if code == 1 and not _NOT_TOLD.search(said):
@@ -88,7 +88,7 @@ def run(command: str, *words: str, output: str | None = None) -> Ran:
 
 
 def counts_of(summary: str) -> dict[str, Any]:
-    """What a run counted, if all of it is accounted for."""
+    """The counts of a run, which must account for everything."""
     counts: dict[str, Any] = json.loads(Path(summary).read_bytes())
     rows = counts["rows"]
     if "fine" in rows:
@@ -102,7 +102,7 @@ def counts_of(summary: str) -> dict[str, Any]:
 
 
 def strict(line: bytes) -> Any:
-    """The value of a line of JSON, without what only some readers take."""
+    """Parse a line as strict JSON, without extensions that only some readers accept."""
     assert "\n" not in line.decode().removesuffix("\n"), line
     value = json.loads(line.decode(), parse_constant=_refuse)
     json.dumps(value, ensure_ascii=False).encode()
@@ -116,7 +116,7 @@ def _refuse(word: str) -> NoReturn:
 def in_surroundings(
     data: bytes, *words: str, kinds: Sequence[str] = ("file", "gzip", "zstd", "pipe")
 ) -> list[Ran]:
-    """What a command makes of the same bytes in a file, packed, and from a pipe of that name."""
+    """The results of a command on the same bytes in a file, compressed, and from a named pipe."""
     return [_run_on(data, kind, words) for kind in kinds]
 
 
@@ -132,7 +132,7 @@ def _run_on(data: bytes, kind: str, words: Sequence[str]) -> Ran:
         try:
             return run(*words, "rows.jsonl", output=output)
         finally:
-            os.close(os.open(rows, os.O_RDONLY | os.O_NONBLOCK))  # nobody waits for a reader
+            os.close(os.open(rows, os.O_RDONLY | os.O_NONBLOCK))  # for a writer that is waiting
             feeder.join()
 
 

@@ -1,4 +1,4 @@
-"""Rows and files in which something is as hostile as JSON, or no JSON, can be."""
+"""Rows and files in which something is as hostile as JSON, or broken JSON, can be."""
 
 import gzip
 import json
@@ -13,7 +13,7 @@ from fuzz_seeds import rows, seeds, tables
 from prefpairs.sources import SOURCES
 
 _PRIVATE = "\ue000"
-"""Where the bytes of a value will be put: no seed holds it."""
+"""Marks where the bytes of a value will be put; no seed contains it."""
 
 
 def _nested(depth: int, inner: bytes = b"") -> bytes:
@@ -124,7 +124,7 @@ def _text(text: str, chance: Random) -> bytes:
 
 
 def mutant_row(given: tuple[bytes, ...], chance: Random, most: int = 3) -> bytes:
-    """A row in which up to so many things are otherwise."""
+    """A row with up to this many changes."""
     row = _loads(chance.choice(given))
     put: list[bytes] = []
     for _ in range(chance.randint(1, most)):
@@ -148,7 +148,7 @@ def _mark(number: int) -> str:
 
 
 def _change(row: Any, given: tuple[bytes, ...], chance: Random, put: list[bytes]) -> None:
-    """Change one thing somewhere in a row."""
+    """Change one thing at a random place in a row."""
     at, key = _place(row, chance)
     if key is None:
         return
@@ -167,7 +167,7 @@ def _change(row: Any, given: tuple[bytes, ...], chance: Random, put: list[bytes]
         at.extend(at[:50])
     elif kind == 10:
         at[chance.choice(TEXTS)] = at.pop(key)
-    else:  # the same key twice
+    else:  # a duplicate key
         name = _mark(len(put))
         put.append(json.dumps(key).encode())
         at[name] = _mark(len(put))
@@ -175,7 +175,7 @@ def _change(row: Any, given: tuple[bytes, ...], chance: Random, put: list[bytes]
 
 
 def _place(row: Any, chance: Random) -> tuple[Any, Any]:
-    """Somewhere in a row: what holds it, and its key there."""
+    """A random place in a row: its container and its key there."""
     at: Any = row
     while True:
         keys = list(at) if isinstance(at, dict) else list(range(len(at)))
@@ -188,7 +188,7 @@ def _place(row: Any, chance: Random) -> tuple[Any, Any]:
 
 
 def mutant_file(given: tuple[tuple[bytes, ...], ...], chance: Random) -> bytes:
-    """A file of which some rows are changed, in some form."""
+    """A file in which some rows are changed, in any of the file formats."""
     whole = chance.choice(given)[:_MOST_ROWS]
     lines = [*whole]
     for at in chance.sample(range(len(whole)), min(len(whole), chance.randint(0, 3))):
@@ -197,7 +197,7 @@ def mutant_file(given: tuple[tuple[bytes, ...], ...], chance: Random) -> bytes:
 
 
 def packed_file(lines: list[bytes], chance: Random) -> bytes:
-    """Lines in one of the forms that files have, now and then broken."""
+    """Lines in one of the formats that files have, sometimes broken."""
     kind = chance.randrange(8)
     if kind == 0:
         data = b"[" + chance.choice([b",", b",\n ", b" ,"]).join(lines) + b"]"
@@ -216,7 +216,7 @@ def packed_file(lines: list[bytes], chance: Random) -> bytes:
 
 
 def bent(data: bytes, chance: Random) -> bytes:
-    """Bytes of which some are cut off, left out, or others."""
+    """The bytes with some cut off, removed or changed."""
     if not data:
         return b"\xff"
     at = chance.randrange(len(data))
@@ -247,7 +247,7 @@ OF_FILES = frozenset(
 
 
 def mutant(target: str, chance: Random) -> bytes:
-    """Something for a target to read, made of what it begins with."""
+    """An input for a target, made from its seeds."""
     if target in OF_FILES:
         return mutant_file(tables(target), chance)
     if target in (*SOURCES, "pairs"):

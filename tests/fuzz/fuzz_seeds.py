@@ -1,4 +1,4 @@
-"""What fuzzing begins with: the sample data, and the inputs of all golden cases."""
+"""The seeds of fuzzing: the sample data, and the inputs of all golden cases."""
 
 import io
 import json
@@ -16,7 +16,7 @@ _LONGEST = 20_000
 
 @cache
 def files() -> dict[str, bytes]:
-    """Every input of ours that is not too long, by path."""
+    """All our inputs that are not too long, by path."""
     paths = [*(ROOT / "sample_data").iterdir(), *(ROOT / "tests" / "cases").rglob("*")]
     found = {}
     for path in sorted(path for path in paths if path.is_file()):
@@ -28,7 +28,7 @@ def files() -> dict[str, bytes]:
 
 @cache
 def tables(target: str) -> tuple[tuple[bytes, ...], ...]:
-    """The rows of each file; for a target that reads rollouts or pairs, of such files."""
+    """The rows of each file; for a target that reads rollouts or pairs, only of such files."""
     of_rollouts = dict.fromkeys(("rollouts", "shards", "index", "engines"), _OF_ROLLOUTS)
     of_pairs = dict.fromkeys(("ready-pairs", "engines-of-pairs"), _OF_PAIRS)
     ours = {**of_rollouts, **of_pairs}.get(target, ("",))
@@ -41,7 +41,7 @@ _OF_PAIRS = tuple(f"tests/cases/{name}/" for name in ("dedupe", "export", "filte
 
 
 def _rows_of(data: bytes) -> tuple[bytes, ...]:
-    """The objects of a file, be it lines, an array or one object."""
+    """The objects of a file, which may hold lines, an array or one object."""
     found = [line for line in data.splitlines() if line[:1] + line[-1:] == b"{}"]
     with suppress(ValueError):
         items = json.loads(data)
@@ -52,7 +52,7 @@ def _rows_of(data: bytes) -> tuple[bytes, ...]:
 
 @cache
 def rows(target: str = "") -> tuple[bytes, ...]:
-    """The rows of all files; of a source only its own."""
+    """The rows of all files, or of one source only."""
     if target in SOURCES:
         return tuple(row for row in rows() if source_of(row) == target)
     return tuple(sorted({row for table in tables("") for row in table}))
@@ -60,7 +60,7 @@ def rows(target: str = "") -> tuple[bytes, ...]:
 
 @cache
 def seeds(target: str) -> tuple[bytes, ...]:
-    """What a target begins with."""
+    """The seeds of a target."""
     return tuple(sorted(set(_seeds(target))))
 
 
@@ -99,7 +99,7 @@ def _seeds(target: str) -> Iterator[bytes]:
 
 
 def _of_trinity(target: str) -> Iterator[bytes]:
-    """Its frames, and the pickles of these alone; or its databases."""
+    """The frames of Trinity-RFT and their bare pickles, or its databases."""
     magic = b"TRXP" if target == "frames" else b"SQLite"
     for data in (data for data in files().values() if data.startswith(magic)):
         yield data

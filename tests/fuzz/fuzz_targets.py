@@ -1,7 +1,7 @@
-"""What is fuzzed: a function for each reader, which takes any bytes and keeps its promise.
+"""The fuzz targets: a function per reader that takes any bytes and checks the reader's promise.
 
-Each fails by an exception. It is called by Hypothesis and with the bytes that once broke something
-(both in test_any_bytes.py), and by a fuzzer that is led by coverage (scripts/fuzz).
+A target fails with an exception. Hypothesis calls it, so do the bytes that once broke something
+(both in test_any_bytes.py), and so does a coverage-guided fuzzer (scripts/fuzz).
 """
 
 import gzip
@@ -72,13 +72,13 @@ from scan_in_process import indexed
 Target = Callable[[bytes], None]
 
 PACKED = CONTAINERS
-"""How files begin that are not what they hold."""
+"""The first bytes of compressed and other packed files."""
 
 # Files to records -------------------------------------------------------------------------
 
 
 def lines(data: bytes) -> None:
-    """A file, a pipe and packed files hold the same records; a record stands where it says."""
+    """A file, a pipe and compressed files have the same records; each record is at its position."""
     plain = _records(data)
     if data.startswith(PACKED):
         return
@@ -89,7 +89,7 @@ def lines(data: bytes) -> None:
 
 
 def packed(data: bytes) -> None:
-    """What claims to be compressed is unpacked or refused."""
+    """Data that looks compressed is decompressed or rejected."""
     for magic in (b"", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"):
         _records(magic + data)
 
@@ -109,7 +109,7 @@ def _bytes_of(records: list[Record] | None) -> list[tuple[int, bytes]] | None:
 
 
 def elements(data: bytes) -> None:
-    """The elements of an array are what JSON says, however it comes in pieces."""
+    """The elements of an array are those of the JSON, in whatever chunks it is read."""
     data = b"[" + data.lstrip().removeprefix(b"[")
     whole = _elements(data)
     for size in (1, 7):
@@ -132,7 +132,7 @@ def _elements(data: bytes) -> list[tuple[int, bytes]] | None:
 
 
 def archive(data: bytes) -> None:
-    """A zip archive gives members that its own library finds, too, or is refused."""
+    """A zip archive gives members that zipfile finds, too, or is rejected."""
     layout = LAYOUTS[0]._replace(records=re.compile(""))
     try:
         source = Input("rows.eval", "rows.eval", Limits(line=100_000), (layout,))
@@ -146,7 +146,7 @@ def archive(data: bytes) -> None:
 
 
 def document(data: bytes) -> None:
-    """An object over several lines is one record, however it is printed."""
+    """An object that spans several lines is one record, however it is formatted."""
     source = Input("rows", "rows.json", layouts=LAYOUTS)
     data = b"{\n" + data
     try:
@@ -160,14 +160,14 @@ def document(data: bytes) -> None:
 
 
 def parquet(data: bytes) -> None:
-    """A Parquet file gives rows of JSON, or is refused."""
+    """A Parquet file gives rows of JSON, or is rejected."""
     with suppress(BadInput):
         for row in parquet_rows(io.BytesIO(data), Input("rows.parquet", "rows.parquet")):
             json.loads(row)
 
 
 def frames(data: bytes) -> None:
-    """Frames of Trinity-RFT give rows of JSON, or are refused at a byte; nothing of them is run."""
+    """Frames of Trinity-RFT give rows of JSON, or are rejected; no code in them is run."""
     for given in (data, around(data)):
         try:
             for row in trxp_rows(io.BytesIO(given), Input("rows.trxp", "rows.trxp")):
@@ -182,7 +182,7 @@ def frames(data: bytes) -> None:
 
 
 def database(data: bytes) -> None:
-    """A database of Trinity-RFT gives rows of JSON, or is refused; nothing is written to it."""
+    """A database of Trinity-RFT gives rows of JSON, or is rejected; nothing is written to it."""
     with inside(rows=data):
         try:
             for row in sqlite_rows(Input("rows", "rows.db")):
@@ -193,7 +193,7 @@ def database(data: bytes) -> None:
 
 
 def around(metadata: bytes) -> bytes:
-    """A frame in which these bytes are the pickle, and which is right in all else."""
+    """A frame that is correct except that these bytes are its pickle."""
     tensors = struct.pack("<Q", 2) + b"{}"
     return b"TRXP\x01" + struct.pack("<QQ", len(metadata), len(tensors)) + metadata + tensors
 
@@ -209,14 +209,14 @@ _OPTIONS = (
     ),
 )
 _UNSEEN = ("number_too_long: a number of more than 4300 digits", "too_deep: nested too deeply")
-"""What a quick way does not find in fields that nobody needs."""
+"""Faults that the fast reader does not find in fields that it does not need."""
 
 _NOWHERE = "\0 nowhere"
-"""A path to keep that no row has: whoever keeps anything reads rows the long way."""
+"""A path to keep that no row has: with --keep, rows are read by the general reader."""
 
 
 def source(name: str) -> Target:
-    """Rows of one source: the quick way finds what the long way finds, and it can be written."""
+    """The fast reader finds what the general one finds, and candidates can be written."""
     module = source_named(name)
 
     def read(data: bytes) -> None:
@@ -256,7 +256,7 @@ def _reading(read: Callable[[bytes], Any], data: bytes) -> Any:
 
 
 def _hold_shortcut(fast_reader: Any, found: Any, data: bytes) -> None:
-    """What is scanned is what is read."""
+    """Indexing a row gives the same values as reading it."""
     if fast_reader is None:
         return
     (scanned,) = fast_reader.index_rows([data])
@@ -269,7 +269,7 @@ def _hold_shortcut(fast_reader: Any, found: Any, data: bytes) -> None:
 
 
 def _hold_candidates(reading: RowOutcome) -> None:
-    """They fit their schema, and are the same when they are read again."""
+    """Candidates fit their schema and are the same when they are read again."""
     assert len(reading.places) == len(reading.kept)
     for candidate in reading.kept:
         own = candidate._replace(origin="rows.jsonl:1")
@@ -281,7 +281,7 @@ def _hold_candidates(reading: RowOutcome) -> None:
 
 
 def _words(error: PrefpairsError) -> None:
-    """What people are told of an error steers no terminal."""
+    """Error messages contain no terminal control characters."""
     sentences, hint = error_sentences(error)
     for text in (*sentences, hint or ""):
         assert text == printable(text), repr(text)
@@ -291,7 +291,7 @@ def _words(error: PrefpairsError) -> None:
 
 
 def pairs(data: bytes) -> None:
-    """A row is a pair in a dialect, a loss or bad; a pair stays as it is when it is read again."""
+    """A row is a pair in a format, dropped or bad; a pair is the same when it is read again."""
     for dialect in ("auto", *PAIR_FORMATS):
         found = _reading(partial(read_pair, unwrap=partial(unwrap, dialect=dialect)), data)
         if isinstance(found, PairRowOutcome) and found.lost is None:
@@ -311,7 +311,7 @@ def _hold_pair(found: PairRowOutcome) -> None:
 
 
 def rules(data: bytes) -> None:
-    """What every trainer would do with the rows of a file can be told, and adds up."""
+    """For each trainer, the verdicts on all rows have a message, and their counts add up."""
     with inside(rows=data):
         for name in TRAINERS:
             ledger = ValidationLedger()
@@ -329,7 +329,7 @@ _TOLD = ("--summary", "counts.json")
 
 
 def rollouts(data: bytes) -> None:
-    """From any bytes to a dataset: each command reads all that the one before it wrote."""
+    """From any bytes to a dataset: each command can read all that the one before it wrote."""
     word = _choice(data, (*("auto",) * 8, *SOURCES))
     with inside(**{"rows.jsonl": data}):
         words = ("rows.jsonl", *_TOLD, "--from", word, "--on-error")
@@ -351,13 +351,13 @@ def rollouts(data: bytes) -> None:
             assert (piped.code, piped.written) == (direct.code, direct.written)
         if skipping.code == 0:
             _hold_lines("candidates.jsonl")
-        if direct.code == 0:  # of pairs that stood ready, where no candidate came out
+        if direct.code == 0:  # ready-made pairs, when there were no candidates
             _hold_lines("pairs.jsonl")
             _train(data)
 
 
 def ready_pairs(data: bytes) -> None:
-    """The same from pairs of any format."""
+    """The same for pairs of any format."""
     word = _choice(data, (*("auto",) * 22, *PAIR_FORMATS))
     with inside(**{"rows.jsonl": data}):
         words = ("rows.jsonl", *_TOLD, "--from", word, "--on-error")
@@ -380,7 +380,7 @@ def _hold_lines(*paths: str) -> None:
 
 
 def _train(data: bytes) -> None:
-    """Pairs to a dataset, and what its trainer would make of it."""
+    """Export pairs to a dataset, and check what its trainer would do with it."""
     name = _choice(data, tuple(TRAINERS))
     kept = run("dedupe", "pairs.jsonl", *_TOLD, output="kept.jsonl")
     rows = counts_of("counts.json")["rows"]
@@ -393,7 +393,7 @@ def _train(data: bytes) -> None:
 
 
 def engines(data: bytes) -> None:
-    """Python and the native core make the same of rollouts: bytes, sentences, codes and counts."""
+    """Python and the native core give the same bytes, messages, codes and counts for rollouts."""
     words = ("--from", _choice(data, (*("auto",) * 8, *SOURCES)), *_choice(data, _OF_ENGINES))
     _hold_engines(data, *words)
 
@@ -411,7 +411,7 @@ _OF_ENGINES = (
 
 
 def index(data: bytes) -> None:
-    """The lines of a file give the same columns, counts and bad rows to each source."""
+    """The lines of a file give the same columns, counts and bad rows with both engines."""
     if native_core() is None:
         return
     given = data.splitlines(keepends=True)
@@ -446,7 +446,7 @@ _READERS_OF_PAIRS = (
 def _hold_engines(
     data: bytes, *words: str, commands: Sequence[Sequence[str]] = (("extract",), ("pair",))
 ) -> None:
-    """Each command leaves the same with the native core and without it."""
+    """Each command has the same results with the native core and without it."""
     if native_core() is None:
         return
     for command in commands:
@@ -459,7 +459,7 @@ def _hold_engines(
 
 
 def surroundings(data: bytes) -> None:
-    """A file, a packed file and a pipe give the same bytes, codes and sentences."""
+    """A file, a compressed file and a pipe give the same bytes, codes and messages."""
     commands = (
         ("extract", "--on-error", "skip"),
         ("pair",),
@@ -473,10 +473,10 @@ def surroundings(data: bytes) -> None:
 
 
 def shards(data: bytes) -> None:
-    """Rows in other files and in another order give the same pairs, and are counted the same."""
+    """Resharding and reordering rows change neither the pairs nor the counts."""
     given = [line for line in data.split(b"\n") if line.strip()]
     if any(line.lstrip().startswith((b"[", b"\xef\xbb\xbf", *PACKED)) for line in given):
-        return  # what a file is hangs on how it begins
+        return  # the type of a file depends on its first bytes
     words = ("--from", _choice(data, ("auto", *SOURCES)), "--on-error", "skip", *_TOLD)
     results = [
         _pairs_of(words, files) for files in ([given], [given[::-1]], [given[::2], given[1::2]])
@@ -485,7 +485,7 @@ def shards(data: bytes) -> None:
 
 
 def _pairs_of(words: Sequence[str], files: Sequence[Sequence[bytes]]) -> tuple[Any, ...]:
-    """What `pair` makes of the lines of files, less where each stood."""
+    """The pairs of the lines of files, without their origins."""
     named = {f"rows-{at}.jsonl": b"\n".join(lines) for at, lines in enumerate(files) if lines}
     with inside(**named or {"rows-0.jsonl": b""}):
         ran = run("pair", *(named or ["rows-0.jsonl"]), *words, output="pairs.jsonl")
@@ -498,24 +498,24 @@ def _pairs_of(words: Sequence[str], files: Sequence[Sequence[bytes]]) -> tuple[A
 
 
 def _choice(data: bytes, words: Sequence[Any]) -> Any:
-    """One of several, which hangs on the bytes alone."""
+    """One of several, chosen from the bytes alone."""
     return words[zlib.crc32(data) % len(words)]
 
 
-# What people write ------------------------------------------------------------------------
+# Written by people --------------------------------------------------------------------------
 
 
 def recipe(data: bytes) -> None:
-    """A recipe is understood, or the sentence says where it is wrong."""
+    """A recipe is accepted, or an error says where it is wrong."""
     if b"/" in data or b"*" in data or b'"-"' in data or b"'-'" in data:
-        return  # it would read what stands elsewhere
+        return  # it would read files outside the folder
     with inside(**{"recipe.toml": data, "in.jsonl": b""}):
         code, said = _main("run", "--dry-run", "recipe.toml")
         assert code in (0, 1, 2, 3, 5), (code, said)
 
 
 def manifest(data: bytes) -> None:
-    """A manifest is read, or refused by a sentence."""
+    """A manifest is read, or rejected with an error."""
     if b"/" in data:
         return
     with inside(**{"manifest.json": data, "in.jsonl": b""}):
@@ -526,7 +526,7 @@ def manifest(data: bytes) -> None:
 
 
 def template(data: bytes) -> None:
-    """A chat template is found in a file and understood, or refused by a sentence."""
+    """A chat template is found in a file and accepted, or rejected with an error."""
     with inside(template=data):
         try:
             compiled(read_template("template"))
@@ -535,7 +535,7 @@ def template(data: bytes) -> None:
 
 
 def tokenizer(data: bytes) -> None:
-    """A tokenizer counts, or is refused by a sentence."""
+    """A tokenizer counts tokens, or is rejected with an error."""
     with inside(**{"tokenizer.json": data}):
         try:
             assert isinstance(open_encoder("tokenizer.json")("Hello"), list)
@@ -549,7 +549,7 @@ _ROWS = b"""{"id":1,"prompt":"Q","response":"A","score":1,"a":[{"b":"c"}]}
 
 
 def words(data: bytes) -> None:
-    """Words of options that name paths, weights and counts, a line each."""
+    """Values of options that name paths, weights and counts, one per line."""
     given = data.decode("utf-8", "replace").replace("\0", "").split("\n")
     names = ("--require", "--score", "--group-by", "--keep", "--prompt", "--response", "--min-gap")
     asked = [f"{names[place % len(names)]}={word}" for place, word in enumerate(given[:7])]
@@ -600,4 +600,4 @@ TARGETS: dict[str, Target] = {
     "tokenizer": tokenizer,
     "words": words,
 }
-"""Everything that reads bytes of others, by name."""
+"""Everything that reads foreign bytes, by name."""

@@ -1,4 +1,4 @@
-"""Any bytes whatever: every reader of ours keeps its promise. `make fuzz` goes on from here."""
+"""Arbitrary bytes: every reader keeps its promise. `make fuzz` continues from here."""
 
 import json
 from pathlib import Path
@@ -39,7 +39,7 @@ _KEYS = (
 
 
 def values() -> st.SearchStrategy[Any]:
-    """Any value of JSON, with the words that our readers look for."""
+    """Any JSON value, with the keys that our readers look for."""
     keys = st.sampled_from([*" ".join(_KEYS).split(), "a.b", ""])
     leaves = st.one_of(
         st.none(),
@@ -69,7 +69,7 @@ def inputs(target: str) -> st.SearchStrategy[bytes]:
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")
 @pytest.mark.parametrize("target", TARGETS)
 def test_any_bytes(target: str) -> None:
-    """Whatever stands there, it is read, lost for a reason, or refused by a sentence."""
+    """Whatever the bytes are, they are read, dropped for a reason, or rejected with an error."""
 
     @examples(
         SLOW.get(target, USUAL),
@@ -86,12 +86,12 @@ def test_any_bytes(target: str) -> None:
     "target", [*SOURCES, "pairs", "parquet", "frames", "database", "recipe", "template", "words"]
 )
 def test_what_is_right(target: str) -> None:
-    """What fuzzing begins with: the same promise for files as they should be."""
+    """The seeds of fuzzing: the same promise for valid files."""
     for data in seeds(target):
         TARGETS[target](data)
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_what_once_broke_something(path: Path) -> None:
-    """It does so no more."""
+    """Inputs that once broke something do so no longer."""
     TARGETS[path.parent.name](path.read_bytes())

@@ -1,6 +1,6 @@
-"""The same bytes in every surrounding, for files that are as hostile as ours can be.
+"""The same bytes in all surroundings, for hostile files.
 
-Law 6 and the battery hold this for rows as they should be; here half of the rows are not.
+Law 6 and the battery show this for valid rows; here many of the rows are hostile.
 """
 
 import json
@@ -51,7 +51,7 @@ KINDS = ("nemo-gym", "nat", "traces", "candidates", "rollouts", "ready-pairs")
 
 
 def hostile(kind: str, seed: int) -> bytes:
-    """A file of a source of which every fourth row is changed; or of several, in any form."""
+    """A file of a source with about every fourth row changed, or a mutant of another kind."""
     chance = Random(seed)  # noqa: S311 - no secret
     if kind not in SOURCES:
         return mutant(kind, chance)
@@ -64,7 +64,7 @@ def hostile(kind: str, seed: int) -> bytes:
 
 
 def commands(name: str, number: int) -> list[list[str]]:
-    """What is done with a file; its results are named after its number."""
+    """The commands run on a file; their results are named after its number."""
     out, skip = ["-o", f"{number}-{{}}.jsonl"], ["--on-error", "skip", "--allow-empty"]
     aside = ["--summary", f"{number}-{{}}.json"]
     asked = {
@@ -92,7 +92,7 @@ def commands(name: str, number: int) -> list[list[str]]:
 
 
 def left_behind(place: Path, machine: dict[str, str]) -> dict[str, bytes]:
-    """All that the commands leave in a folder, on a machine."""
+    """All files that the commands leave in a folder, with this machine's settings."""
     place.mkdir()
     asked = []
     for number in range(FILES):
@@ -112,7 +112,7 @@ def left_behind(place: Path, machine: dict[str, str]) -> dict[str, bytes]:
 
 
 def test_machines(tmp_path: Path) -> None:
-    """Hash seed, locale, encoding, time zone, umask, width, optimisation and folder."""
+    """Hash seed, locale, encoding, time zone, umask, width and folder change no result."""
     here, *others = (left_behind(tmp_path / name, MACHINES[name]) for name in MACHINES)
     told = json.loads(here["told.json"])
     assert {code for code, _ in told} <= {0, 1, 2, 3}
@@ -132,7 +132,7 @@ SOUND = {
 
 @pytest.mark.parametrize("kind", SOUND)
 def test_workers(kind: str) -> None:
-    """One process, two or five: the same pairs, counts and sentences."""
+    """One process, two or five give the same pairs, counts and messages."""
     row = SOUND[kind]
     sound = [row.replace(b"Q?", b"Q%d?" % (number // 3)) for number in range(300)]
     with inside(**{"rows.jsonl": b"\n".join([*sound, hostile(kind, 1)])}):

@@ -1,4 +1,4 @@
-"""Values that are long in the worst way take no more time than others of their length."""
+"""Values that are long in the worst way take no more time than other values of their length."""
 
 import time
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from prefpairs.targets import target_named
 MANY = 50_000
 FIELDS = 10_000
 SECONDS = 3.0
-"""What grows with the square of these takes several times as long."""
+"""Long enough that quadratic work takes several times the limit."""
 
 TEXTS = {
     "spaces": " " * MANY + "think>",
@@ -41,20 +41,20 @@ TEXTS = {
 
 
 def seconds(do: Callable[[], object]) -> float:
-    """The time of the processor that something takes."""
+    """The processor time of a call."""
     begin = time.process_time()
     do()
     return time.process_time() - begin
 
 
 def said(content: str) -> dict[str, Any]:
-    """A turn of the model."""
+    """A turn of the assistant."""
     return {"role": "assistant", "content": content}
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
 def test_texts(text: str) -> None:
-    """Whatever looks for something in an answer passes through it once."""
+    """Whatever searches an answer scans it once."""
     row = {"prompt": "Q", "chosen": text, "rejected": "no"}
     pair = read_pair(encode(row)).pair
     turn = {"from": "function_call", "value": text}
@@ -71,14 +71,14 @@ def test_texts(text: str) -> None:
 
 @pytest.mark.parametrize("offset", [0, FIRST_BLOCK])
 def test_columns_of_many_fields(offset: int) -> None:
-    """A row of many fields costs each of them once, be they known or not."""
+    """A row of many fields costs time linear in their number, whether they are known or not."""
     columns = InferredColumns()
     rows = [{f"{kind}{place}": kind for place in range(FIELDS)} for kind in (1, "a", 1.5)]
     assert seconds(lambda: [list(columns.see(row, offset)) for row in rows]) < SECONDS
 
 
 def test_calls_that_are_answered_from_the_last_one_on() -> None:
-    """Each result finds its call at once."""
+    """Each result finds its call at once, even if results come in reverse order."""
     calls = [tool_call("f", "{}", f"c{place}") for place in range(MANY)]
     results = [
         {"role": "tool", "content": "", "tool_call_id": call["id"]} for call in reversed(calls)
@@ -89,7 +89,7 @@ def test_calls_that_are_answered_from_the_last_one_on() -> None:
 
 
 def test_rows_of_many_answers() -> None:
-    """A row is looked at once, and not once for each of its answers."""
+    """A row is checked once, not once for each of its answers."""
     answers = [f"{'[' * DEEPEST} {number}" for number in range(6_000)]
     row = {"prompt": "Q", "responses": answers, "rewards": [*range(len(answers))]}
     formats = Formats(ReadPlan(inputs=[], source="auto", options=ReadOptions()), Ledger())

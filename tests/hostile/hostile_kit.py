@@ -1,4 +1,4 @@
-"""Runs the program as a process of its own, and tells how much memory that took."""
+"""Runs the program in a process of its own and measures its peak memory."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ sys.exit(code)
 def run(
     *words: str | Path, data: bytes | None = None, memory: int | None = None
 ) -> tuple[int, str, int]:
-    """The exit code of a run, what it said, and the memory it took in MB."""
+    """The exit code of a run, its stderr, and its peak memory in MB."""
     done = subprocess.run(
         [sys.executable, "-c", _PEAK, *map(str, words)],
         input=data,

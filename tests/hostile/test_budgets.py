@@ -1,4 +1,4 @@
-"""What a small file may take: memory and time, of every reader; and what is read in spite of it."""
+"""The memory and time that a small file may take in every reader, and files that are still read."""
 
 import gzip
 import json
@@ -29,14 +29,14 @@ ROW = b'{"prompt":"Q","response":"A","score":1,"x":['
 
 
 def repeated(unit: bytes, size: int) -> Iterator[bytes]:
-    """A unit again and again, up to so many bytes."""
+    """A unit repeated up to this many bytes."""
     block = unit * (MEGABYTE // len(unit))
     for _ in range(size // len(block)):
         yield block
 
 
 def packed(path: Path, *parts: bytes | Iterator[bytes]) -> Path:
-    """A file with these parts, as small as gzip makes it."""
+    """A gzip file with these parts."""
     with gzip.open(path, "wb", 6) as file:
         for part in parts:
             for piece in [part] if isinstance(part, bytes) else part:
@@ -45,17 +45,17 @@ def packed(path: Path, *parts: bytes | Iterator[bytes]) -> Path:
 
 
 def frame(metadata: bytes) -> bytes:
-    """A frame (TRXP) of which this is the pickle, without tensors."""
+    """A frame (TRXP) with this pickle and no tensors."""
     return head(len(metadata)) + metadata + NO_TENSORS
 
 
 def head(size: int, tensors: int = len(NO_TENSORS)) -> bytes:
-    """What stands in front of a pickle of this size."""
+    """The header before a pickle of this size."""
     return b"TRXP\x01" + struct.pack("<QQ", size, tensors)
 
 
 def items(*given: dict[str, Any]) -> bytes:
-    """A frame of these experiences."""
+    """A frame with these experiences."""
     return frame(pickle.dumps({"items": [*given], "num_items": len(given)}, 5))
 
 
@@ -79,7 +79,7 @@ def experience(run_: int, **more: Any) -> dict[str, Any]:
     ],
 )
 def test_a_pickle_that_grows(begin: bytes, unit: bytes, end: bytes, tmp_path: Path) -> None:
-    """Less than 150 KB, of which each byte would take many."""
+    """Less than 150 KB of pickle, each byte of which would take many in memory."""
     pieces = [*repeated(unit, 120 * MEGABYTE)]
     size = 2 + len(begin) + sum(map(len, pieces)) + len(end)
     start = head(size) + b"\x80\x05" + begin
@@ -93,7 +93,7 @@ def test_a_pickle_that_grows(begin: bytes, unit: bytes, end: bytes, tmp_path: Pa
 
 
 def test_a_tensor_that_grows(tmp_path: Path) -> None:
-    """A row of numbers, of one byte each."""
+    """A row of numbers of one byte each."""
     metadata = pickle.dumps({"items": [experience(0)]}, 5)
     for size in (100 * MEGABYTE, 300 * MEGABYTE):
         tensor = {"dtype": "U8", "shape": [size], "data_offsets": [0, size]}
@@ -107,7 +107,7 @@ def test_a_tensor_that_grows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("unit", [b'"a":{},', b'"a":{"shape":[' + b"0," * 500 + b"0]},"])
 def test_a_header_of_tensors_that_grows(unit: bytes, tmp_path: Path) -> None:
-    """Objects that are no tensors, and axes that none has."""
+    """Objects that are not tensors, and shapes that no tensor has."""
     metadata = pickle.dumps({"items": []}, 5)
     pieces = [b"{", *repeated(unit, 80 * MEGABYTE), b'"b":{}}']
     size = sum(map(len, pieces))
@@ -117,7 +117,7 @@ def test_a_header_of_tensors_that_grows(unit: bytes, tmp_path: Path) -> None:
 
 
 def keys(size: int) -> Iterator[bytes]:
-    """Members of an object with different keys, up to so many bytes."""
+    """Members of an object with distinct keys, up to this many bytes."""
     for block in range(size // 720_000):
         yield b"".join(b'"%07x":1,' % (block * 60_000 + number) for number in range(60_000))
 
@@ -136,7 +136,7 @@ HEAVY = {
 @pytest.mark.parametrize("kind", [*HEAVY, "keys"])
 @pytest.mark.parametrize(("command", "field"), [("pair", "prompt"), at_length("stats", "y")])
 def test_a_line_of_values(kind: str, command: str, field: str, tmp_path: Path) -> None:
-    """A row that unpacks to 60 MB, and would take up to a gigabyte, is one bad row."""
+    """A row that unpacks to 60 MB and would take up to a gigabyte is one bad row."""
     given = {"prompt": b'"Q"', "response": b'"A"', "score": b"1", "z": b"NaN"}
     given.pop(field, None)
     begin = b"".join(b'"%b":%b,' % (name.encode(), value) for name, value in given.items())
@@ -180,7 +180,7 @@ CANDIDATE = (
 def test_the_largest_row_that_is_read(
     begin: bytes, unit: bytes, end: bytes, tmp_path: Path
 ) -> None:
-    """It takes no more than is promised: 400 MB, and twelve times its bytes."""
+    """The largest row that is read takes at most 400 MB plus twelve times its size."""
     signs = sum(each * unit.count(sign) for sign, each in memory_guard._WEIGHTS)  # noqa: SLF001
     most = 60 * MEGABYTE // len(unit)
     if signs > 2 * len(unit):
@@ -192,7 +192,7 @@ def test_the_largest_row_that_is_read(
 
 
 def test_large_rows_of_honest_runs(tmp_path: Path) -> None:
-    """An answer of 12,000 tokens with 20 alternatives each, and 20 MB of turns with tools."""
+    """Reads an answer of 12,000 tokens with 20 alternatives each, and 20 MB of turns with tools."""
     token = {"token": " the", "logprob": -0.123456789, "bytes": [32, 116, 104, 101]}
     logprobs = [{**token, "top_logprobs": [token] * 20}] * 12_000
     call = {"name": "run", "arguments": json.dumps({"code": "print({'a': [1, 2]})\n" * 90})}
@@ -217,7 +217,7 @@ def test_large_rows_of_honest_runs(tmp_path: Path) -> None:
 
 
 def test_brackets_in_texts_are_no_lists(tmp_path: Path) -> None:
-    """However many of them there are; and half a million lists are no trouble in any row."""
+    """Brackets inside texts do not count as lists; half a million real lists are read, too."""
     brackets = b'{"prompt":"Q","response":"%b","score":1}\n' % (b'[{\\"' * 5 * MEGABYTE)
     path = packed(tmp_path / "in", brackets, ROW, b"[1]," * 499_000, b"[]]}\n")
     assert run("extract", path, "-o", tmp_path / "out")[0] == 0
@@ -225,7 +225,7 @@ def test_brackets_in_texts_are_no_lists(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("unit", [b"\n", b" \t\r\n"])
 def test_blank_lines(unit: bytes, tmp_path: Path) -> None:
-    """300 MB of them in 300 KB take seconds; those behind them have their own numbers."""
+    """300 MB of blank lines in a 300 KB file take seconds; later lines keep their numbers."""
     size = 300 * MEGABYTE
     lines = sum(piece.count(b"\n") for piece in repeated(unit, size))
     path = packed(tmp_path / "in", ROW + b"]}\n", repeated(unit, size), b"no row\n")
@@ -236,7 +236,7 @@ def test_blank_lines(unit: bytes, tmp_path: Path) -> None:
 
 
 def test_frames_of_nothing(tmp_path: Path) -> None:
-    """24 MB of them are refused soon; a frame for each row is as good as one."""
+    """24 MB of empty zstd frames are rejected quickly; one frame per row is read."""
     empty = zstd.compress(b"")
     (tmp_path / "in").write_bytes(empty * (24 * MEGABYTE // len(empty)))
     began = time.monotonic()
@@ -248,7 +248,7 @@ def test_frames_of_nothing(tmp_path: Path) -> None:
 
 
 def tokens_of(count: int) -> bytes:
-    """A frame of two experiences with so many tokens each."""
+    """A frame of two experiences with this many tokens each."""
     header = {
         f"{n}:tokens": {
             "dtype": "I64",
@@ -268,7 +268,7 @@ def tokens_of(count: int) -> bytes:
     "kind", ["tokens", "numbers in frames", "tools", "objects", "turns", "text"]
 )
 def test_libraries_that_crash_get_what_they_ask_for(kind: str, memory: int, tmp_path: Path) -> None:
-    """A sentence, or all is well: orjson and msgspec do not look whether they get memory."""
+    """The run succeeds or ends with an error; orjson and msgspec never check allocations."""
     if kind == "tokens":
         data = tokens_of(MEGABYTE)
     elif kind == "numbers in frames":
@@ -293,7 +293,7 @@ def test_libraries_that_crash_get_what_they_ask_for(kind: str, memory: int, tmp_
 
 
 def test_a_limit_that_is_wide_enough_changes_nothing(tmp_path: Path) -> None:
-    """The same bytes, whatever writes them where memory is limited."""
+    """A memory limit that is wide enough does not change the output, whichever code writes it."""
     odd = {"x": [1e16, 1e-7, 0.1, 2**63, -0.0, '\u00e9\U0001f600\x7f\u2028\\"']}
     frames = items(*(experience(n, info=odd, messages=[]) for n in range(3))) + tokens_of(5)
     lines = b"".join(
@@ -313,7 +313,7 @@ def test_a_limit_that_is_wide_enough_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("memory", [at_length(200), 300, at_length(800)])
 @pytest.mark.parametrize("kind", ["letters", "signs", "lists", "numbers", "frames", "items"])
 def test_a_limit_on_memory(kind: str, memory: int, tmp_path: Path) -> None:
-    """A sentence, whatever `ulimit -v` leaves: libraries that crash are not asked at all."""
+    """Any `ulimit -v` gives an error message; libraries that would crash are not called."""
     texts = {"letters": "x" * 40 * MEGABYTE, "signs": "\u20ac" * 13 * MEGABYTE}
     if kind in texts:
         rows = [{"prompt": "Q", "response": f"{n}{texts[kind]}", "score": n} for n in range(2)]
@@ -335,7 +335,7 @@ def test_a_limit_on_memory(kind: str, memory: int, tmp_path: Path) -> None:
 
 
 def test_values_that_parquet_repeats(tmp_path: Path) -> None:
-    """A kilobyte would take gigabytes; many rows with long lists are read a few at a time."""
+    """A kilobyte of repeated values may take gigabytes; long lists are read in small batches."""
     for rows, length, most, why in (
         (1, 30_000_000, 300, "it unpacks to more than"),
         (1, 30_000_000, 1000, "its rows hold 30,000,000 values in one column"),
@@ -361,21 +361,21 @@ def test_values_that_parquet_repeats(tmp_path: Path) -> None:
 
 
 class Code:
-    """Would be run if it were loaded."""
+    """Code that would run if it were loaded."""
 
     def __reduce__(self) -> Any:
-        """What Python's own module would do."""
+        """Return what Python's own pickle module would call."""
         return print, ("code was run",)
 
 
 def mixed() -> bytes:
-    """Two good items around one that is refused; a frame that is; and another good one."""
+    """Two good items around a rejected one, then a rejected frame, then another good item."""
     first = items(experience(0), experience(1, info={"x": Code()}), experience(2))
     return first + frame(b"\x80\x05Nq\x07.") + items(experience(3))
 
 
 def test_one_refused_item_is_one_bad_row(tmp_path: Path) -> None:
-    """The next item is read, and the next frame."""
+    """A rejected item is one bad row; the next item and the next frame are still read."""
     (tmp_path / "in").write_bytes(mixed())
     code, said, _ = run("pair", tmp_path / "in")
     assert (code, "in:2: byte " in said, "it names builtins.print" in said) == (1, True, True)
@@ -402,7 +402,7 @@ def test_one_refused_item_is_one_bad_row(tmp_path: Path) -> None:
 
 
 def test_a_frame_that_was_cut_off_ends_the_file(tmp_path: Path) -> None:
-    """Nobody knows what came behind it: nothing is skipped there."""
+    """A truncated frame ends the file with an error even with --on-error skip."""
     (tmp_path / "in").write_bytes(mixed()[:-5])
     code, said, _ = run("pair", tmp_path / "in", "--on-error", "skip")
     assert (code, "the frame ends too early" in said) == (1, True)

@@ -1,4 +1,4 @@
-"""What a small Parquet file or SQLite database may take of memory, in each hostile form of it."""
+"""The memory that a small hostile Parquet file or SQLite database may take."""
 
 # ruff: noqa: S608 - the statements are our own
 
@@ -20,20 +20,20 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the
 
 MEGABYTE = 1_000_000
 PYARROW = 80
-"""What the program and pyarrow take by themselves, in MB."""
+"""The memory of the program and pyarrow alone, in MB."""
 
 HELD = 256
-"""What a container may take at once, whatever its size, in MB."""
+"""The memory that a container may take at once, whatever its size, in MB."""
 
 
 def again(value: Any, count: int) -> Any:
-    """A column that stands for a value many times, in next to no bytes."""
+    """A column that repeats one value many times, in hardly any bytes."""
     places = pa.repeat(pa.scalar(0, pa.int32()), count)
     return pa.DictionaryArray.from_arrays(places, pa.array([value]))
 
 
 def lists(values: Any, *ends: int) -> Any:
-    """A column of lists: where each ends in the values."""
+    """A column of lists, from the position where each ends in the values."""
     return pa.ListArray.from_arrays(pa.array([0, *ends], pa.int32()), values)
 
 
@@ -43,13 +43,13 @@ def ones(count: int) -> Any:
 
 
 def with_rows(count: int, **more: Any) -> dict[str, Any]:
-    """So many rollouts, and columns beside them."""
+    """This many rollouts, with extra columns."""
     answers = [f"A{number % 7}" for number in range(count)]
     return {"prompt": ["Q"] * count, "response": answers, "score": [1.0] * count, **more}
 
 
 def a_text_in_each_row(size: int) -> dict[str, Any]:
-    """A text that each of many rows repeats."""
+    """A long text, repeated in many rows."""
     return with_rows(2000, x=again("A" * size, 2000))
 
 
@@ -108,7 +108,7 @@ def test_parquet_that_repeats_itself(kind: str, stored: bool, tmp_path: Path) ->
 def test_parquet_of_large_pages(
     columns: Callable[[], dict[str, Any]], group: int, code: int, tmp_path: Path
 ) -> None:
-    """It takes no more than three groups of rows, and what any container may."""
+    """Large pages take at most the memory of three row groups, beyond what any container takes."""
     table = pa.table(columns())
     write_table(table, tmp_path / "in", compression="zstd", use_dictionary=False)
     assert (tmp_path / "in").stat().st_size < 100_000
@@ -117,7 +117,7 @@ def test_parquet_of_large_pages(
 
 
 def test_many_rows_in_a_group_of_parquet(tmp_path: Path) -> None:
-    """Millions of them in some kilobytes are read a few at a time."""
+    """A row group with millions of rows in a few kilobytes is read a few rows at a time."""
     count = 10 * MEGABYTE
     columns = {"prompt": again("Q", count), "response": again("A", count), "score": ones(count)}
     write_table(pa.table(columns), tmp_path / "in", row_group_size=count)
@@ -126,9 +126,9 @@ def test_many_rows_in_a_group_of_parquet(tmp_path: Path) -> None:
 
 
 def footer(columns: int, groups: int, size: bytes = b"\0") -> bytes:
-    """A Parquet file of nothing but a footer, which lists groups of empty columns.
+    """A Parquet file with only a footer, which lists groups of empty columns.
 
-    In Thrift's compact form: a byte says which field is next and of what type, and 0 ends a struct.
+    In Thrift's compact form, a byte gives the next field and its type, and 0 ends a struct.
     """
 
     def listed(count: int, one: bytes) -> bytes:
@@ -148,7 +148,7 @@ def footer(columns: int, groups: int, size: bytes = b"\0") -> bytes:
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_footer_of_parquet(packed: bool, tmp_path: Path) -> None:
-    """Three megabytes, or four kilobytes of gzip, that list a million empty columns."""
+    """Rejects a footer of 3 MB, or 4 KB compressed, that lists a million empty columns."""
     path = tmp_path / "x.parquet"
     data = footer(1000, 1000)
     path.write_bytes(gzip.compress(data) if packed else data)
@@ -158,7 +158,7 @@ def test_a_footer_of_parquet(packed: bool, tmp_path: Path) -> None:
 
 
 def test_a_group_of_parquet_below_zero(tmp_path: Path) -> None:
-    """Its size would make room for another one that is as large as it likes."""
+    """Rejects a row group with a negative size, which would offset the size of a huge one."""
     (tmp_path / "x.parquet").write_bytes(footer(1, 1, b"\x01"))
     code, said, _ = run("pair", tmp_path / "x.parquet")
     assert (code, "sizes below zero" in said) == (1, True), said
@@ -166,7 +166,7 @@ def test_a_group_of_parquet_below_zero(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["A", ["A"]], ids=["text", "list"])
 def test_a_column_of_parquet_that_ends_pyarrow(value: object, tmp_path: Path) -> None:
-    """Its counts of levels are not those of its type: asked for them, pyarrow ends our process."""
+    """Level counts that contradict a column's type are an error; pyarrow would crash on them."""
     path = tmp_path / "x.parquet"
     write_table(pa.table({**with_rows(4), "x": [value] * 4}), path, row_group_size=2)
     optional, required = b"\x02\x18\x01x", b"\x00\x18\x01x"
@@ -178,7 +178,7 @@ def test_a_column_of_parquet_that_ends_pyarrow(value: object, tmp_path: Path) ->
 
 @pytest.mark.parametrize("memory", [100, 200, 300, 400, 600])
 def test_parquet_under_a_limit_on_memory(memory: int, tmp_path: Path) -> None:
-    """Where memory runs out, that is what is said: the file is not called damaged."""
+    """Under a memory limit, the error is about memory and does not call the file damaged."""
     for columns in (with_rows(1000), with_rows(2, x=["x" * 60 * MEGABYTE] * 2)):
         write_table(pa.table(columns), tmp_path / "in", use_dictionary=False)
         words: list[str | Path] = ["extract", tmp_path / "in", "-o", tmp_path / "out"]
@@ -220,7 +220,7 @@ DATABASES = {
 
 @pytest.mark.parametrize("kind", DATABASES)
 def test_databases_that_grow(kind: str, tmp_path: Path) -> None:
-    """No form of a row, a table or a view takes more than a row of the longest may."""
+    """Hostile rows, tables and views take no more memory than one row of the maximum length."""
     with closing(sqlite3.connect(tmp_path / "in.db")) as database:
         database.executescript(DATABASES[kind])
     code, said, peak = run("extract", tmp_path / "in.db", "-o", tmp_path / "out")
@@ -229,7 +229,7 @@ def test_databases_that_grow(kind: str, tmp_path: Path) -> None:
 
 
 def test_rows_that_are_honest_are_read(tmp_path: Path) -> None:
-    """Answers of a few kilobytes, and a system prompt of 200 KB that each row repeats."""
+    """Reads answers of a few kilobytes, and a system prompt of 200 KB repeated in each row."""
     texts = [json.dumps({"turns": [f"{n} and so on"] * 300}) for n in range(1000)]
     columns = with_rows(1000, x=again("S" * 200_000, 1000), y=texts)
     write_table(pa.table(columns), tmp_path / "in", compression="zstd")

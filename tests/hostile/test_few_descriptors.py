@@ -1,4 +1,4 @@
-"""Runs that may open next to no files."""
+"""Runs that may open hardly any files."""
 
 import os
 import resource
@@ -30,7 +30,7 @@ RUNS = [
     ],
 )
 def test_few_descriptors(words: str, through: str, there: bool, tmp_path: Path) -> None:
-    """The run ends well, or says what it has too few of; either way nothing is left behind."""
+    """The run succeeds or reports too few descriptors; either way, nothing is left behind."""
     rows = "".join(ROW % number for number in range(4))
     (tmp_path / "p.jsonl").write_text(rows)
     if there:

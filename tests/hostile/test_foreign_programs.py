@@ -1,4 +1,4 @@
-"""Chat templates and tokenizers are programs of others: what they take is bounded."""
+"""Chat templates and tokenizers are foreign programs: their time and memory are bounded."""
 
 import json
 import os
@@ -56,7 +56,7 @@ def _pairs(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("code", LARGE)
 def test_a_template_that_takes_memory(code: str, pairs: Path) -> None:
-    """It ends with a sentence that names it; ours takes none of it."""
+    """A template that uses too much memory ends with an error; our process uses none of it."""
     (pairs.parent / "t.jinja").write_text(code + CHAT)
     words: list[str | Path] = [
         "export",
@@ -73,7 +73,7 @@ def test_a_template_that_takes_memory(code: str, pairs: Path) -> None:
 
 @pytest.mark.parametrize("code", ENDLESS)
 def test_a_template_without_end(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is stopped, also where Python itself could not be interrupted."""
+    """An endless template is stopped, even where Python itself cannot be interrupted."""
     monkeypatch.setattr(of_template, "Limited", lambda begin: Limited(begin, 0.3))
     with pytest.raises(UsageError, match=r"--template: it takes more than 0\.3 seconds"):
         facts_of(code + CHAT)
@@ -82,7 +82,7 @@ def test_a_template_without_end(code: str, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.stress
 @pytest.mark.parametrize("code", ENDLESS)
 def test_a_template_without_end_through_the_command_line(code: str, pairs: Path) -> None:
-    """After ten seconds of the processor."""
+    """The command line stops an endless template after ten seconds of processor time."""
     (pairs.parent / "t.jinja").write_text(code + CHAT)
     words: list[str | Path] = [
         "export",
@@ -96,7 +96,7 @@ def test_a_template_without_end_through_the_command_line(code: str, pairs: Path)
 
 
 def test_a_template_that_is_bad_on_some_rows_alone() -> None:
-    """Each text has its own budget, and one that was stopped is begun again."""
+    """Each text has its own budget; a template that was stopped is started again."""
     template = compiled("{% if messages[0].content == 'x' %}{{ 'x' * 10**10 }}{% endif %}" + CHAT)
     for _ in range(2):
         assert template.render(messages=[{"role": "user", "content": "y"}]) == "y"
@@ -106,7 +106,7 @@ def test_a_template_that_is_bad_on_some_rows_alone() -> None:
 
 @pytest.mark.parametrize("code", CHANCE + OF_JSON)
 def test_a_template_that_asks_for_what_is_not_there(code: str) -> None:
-    """Chance would give other bytes in each run; JSON calls nothing for a template."""
+    """Random choice is rejected, since each run would differ, and so are calls on JSON values."""
     with pytest.raises(UsageError, match="--template: "):
         facts_of(code + CHAT)
 
@@ -125,7 +125,7 @@ def _raise(question: bytes) -> bytes:
 
 
 def test_answers() -> None:
-    """Of any length, in order; what goes wrong there is told here."""
+    """Answers of any length come in order; exceptions in the process are raised here."""
     echo = Limited(lambda: lambda question: question[::-1])
     for question in (b"", b"abc", os.urandom(3_000_000)):
         assert echo(question) == question[::-1]
@@ -144,7 +144,7 @@ def _kill(_: bytes) -> bytes:
 
 
 def _killed_once(question: bytes) -> bytes:
-    """An answer if a file is there, which the first process makes before it is killed."""
+    """Answers if a file exists; otherwise creates it and kills its own process."""
     try:
         Path(question.decode()).touch(exist_ok=False)
     except FileExistsError:
@@ -154,7 +154,7 @@ def _killed_once(question: bytes) -> bytes:
 
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM])
 def test_a_process_that_is_killed_between_questions(ending: signal.Signals) -> None:
-    """The program that runs there did nothing wrong: it is asked again, in another process."""
+    """A process killed between questions is no fault of its program: another process answers."""
     asked = Limited(lambda: lambda question: str(os.getpid()).encode() + question)
     first = int(asked(b""))
     os.kill(first, ending)
@@ -164,7 +164,7 @@ def test_a_process_that_is_killed_between_questions(ending: signal.Signals) -> N
 
 
 def test_a_process_that_is_killed_while_it_answers(tmp_path: Path) -> None:
-    """It is asked once more; if that is killed, too, this is what is said."""
+    """A question whose process is killed is asked once more; a second kill is the error."""
     assert Limited(lambda: _killed_once)(str(tmp_path / "once").encode()) == b"answered"
     always = Limited(lambda: _kill)
     for _ in range(2):
@@ -173,7 +173,7 @@ def test_a_process_that_is_killed_while_it_answers(tmp_path: Path) -> None:
 
 
 def test_nothing_is_left_behind() -> None:
-    """Neither processes nor open files."""
+    """Neither processes nor open files are left behind."""
     children = Path(f"/proc/self/task/{os.getpid()}/children")
     before = os.listdir("/proc/self/fd"), children.read_text()
     for _ in range(3):
@@ -184,7 +184,7 @@ def test_nothing_is_left_behind() -> None:
 
 
 def test_a_forked_process_asks_its_own() -> None:
-    """Two that ask one process would hear each other's answers."""
+    """A forked process gets its own helper; sharing one would mix up the answers."""
     asked = Limited(lambda: lambda question: question)
     assert asked(b"ours") == b"ours"
     pid = os.fork()
@@ -195,7 +195,7 @@ def test_a_forked_process_asks_its_own() -> None:
 
 
 def tokenizer() -> dict[str, Any]:
-    """A tokenizer of bytes."""
+    """A byte-level tokenizer."""
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {letter: number for number, letter in enumerate([*letters, "aa", "aaaa"])}
     made = Tokenizer(models.BPE(vocabulary, [("a", "a"), ("aa", "aa")]))
@@ -206,13 +206,13 @@ def tokenizer() -> dict[str, Any]:
 
 
 def replacing(times: int) -> dict[str, Any]:
-    """A normalizer that makes each character sixteen, again and again."""
+    """A normalizer that replaces each character by sixteen, repeatedly."""
     one = {"type": "Replace", "pattern": {"Regex": "[^q]"}, "content": "a" * 16}
     return {"type": "Sequence", "normalizers": [one] * times}
 
 
 def decoding(*pairs: tuple[str, str]) -> dict[str, Any]:
-    """A decoder that writes one thing for another, in texts that were put together."""
+    """A decoder that applies replacements to the joined text."""
     of = [decoders.Fuse(), *(decoders.Replace(a, b) for a, b in pairs), decoders.ByteLevel()]
     read: dict[str, Any] = json.loads(decoders.Sequence(of).__getstate__())
     return read
@@ -248,7 +248,7 @@ BAD: list[dict[str, Any]] = [
 @pytest.mark.parametrize("change", BAD, ids=lambda change: json.dumps(change)[:40])
 @pytest.mark.parametrize("command", ["filter", pytest.param("export", marks=pytest.mark.stress)])
 def test_a_bad_tokenizer(change: dict[str, Any], command: str, pairs: Path) -> None:
-    """A sentence that names the file, and nothing of what the library says by itself."""
+    """An error names the tokenizer's file and shows none of the library's own output."""
     folder = pairs.parent
     (folder / "tokenizer.json").write_text(json.dumps({**tokenizer(), **change}))
     (folder / "chat_template.jinja").write_text(CHAT)
@@ -269,7 +269,7 @@ def test_a_bad_tokenizer(change: dict[str, Any], command: str, pairs: Path) -> N
 
 
 def test_a_tokenizer_that_panics_on_a_text(pairs: Path) -> None:
-    """Also where that is not seen when it is tried."""
+    """A panic on a text is an error, even if it does not happen in the first trial."""
     made = tokenizer()
     split = {"type": "Split", "pattern": {"Regex": "(z+)+$"}, "behavior": "Isolated"}
     made["pre_tokenizer"] = {**split, "invert": False}
@@ -283,13 +283,13 @@ def test_a_tokenizer_that_panics_on_a_text(pairs: Path) -> None:
 
 
 def growing(times: int) -> dict[str, Any]:
-    """A normalizer that makes a thousand of each `z`, again and again, and leaves all else."""
+    """A normalizer that turns each `z` into a thousand, repeatedly, and changes nothing else."""
     one = {"type": "Replace", "pattern": {"Regex": "z"}, "content": "z" * 1000}
     return {"type": "Sequence", "normalizers": [one] * times}
 
 
 def tried_on(text: str, change: dict[str, Any], pairs: Path) -> tuple[int, str, int]:
-    """What `filter` does with a text and a tokenizer of bytes in which something was changed."""
+    """The result of `filter` on a text with a modified byte-level tokenizer."""
     path = pairs.parent / "tokenizer.json"
     path.write_text(json.dumps({**tokenizer(), **change}))
     pairs.write_text(json.dumps({"prompt": "Q", "chosen": text, "rejected": "b"}) + "\n")
@@ -297,7 +297,7 @@ def tried_on(text: str, change: dict[str, Any], pairs: Path) -> tuple[int, str, 
 
 
 def test_a_tokenizer_that_grows_on_some_texts_alone(pairs: Path) -> None:
-    """It is stopped in a process of its own; texts that it leaves alone are no trouble."""
+    """A tokenizer that grows on some texts is stopped in its own process; other texts are fine."""
     code, said, peak = tried_on("z" * 40, {"normalizer": growing(4)}, pairs)
     assert (code, "tokenizer.json: it cannot encode a text: it takes more" in said) == (
         1,
@@ -310,7 +310,7 @@ def test_a_tokenizer_that_grows_on_some_texts_alone(pairs: Path) -> None:
 def test_a_tokenizer_that_takes_its_time_on_some_texts_alone(
     pairs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A regular expression that goes through a text once for each of its characters."""
+    """A regular expression that takes quadratic time on some texts is stopped."""
     path = pairs.parent / "tokenizer.json"
     slow = {"type": "Replace", "pattern": {"Regex": "z.*y"}, "content": "x"}
     path.write_text(json.dumps({**tokenizer(), "normalizer": slow}))
@@ -326,7 +326,7 @@ def test_a_tokenizer_that_takes_its_time_on_some_texts_alone(
 
 
 def of_words(**more: Any) -> dict[str, Any]:
-    """A tokenizer of a few words."""
+    """A tokenizer with a few words."""
     vocabulary = {"u": 0, "a": 1, "##a": 2, "a" * 40 + "!": 3}
     marks = {"unk_token": "u", "continuing_subword_prefix": "##"}
     model = {"type": "WordPiece", **marks, "max_input_chars_per_word": 10**9, "vocab": vocabulary}
@@ -334,7 +334,7 @@ def of_words(**more: Any) -> dict[str, Any]:
 
 
 def test_a_model_that_takes_its_time(pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Words of any length, each piece of which is looked up."""
+    """A model that looks up every piece of long words is stopped."""
     path = pairs.parent / "tokenizer.json"
     path.write_text(json.dumps(of_words()))
     monkeypatch.setattr(of_tokenizer, "SECONDS", 0.3)
@@ -347,7 +347,7 @@ def test_a_model_that_takes_its_time(pairs: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_decoder_that_takes_its_time(
     pairs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Or that panics: nothing of that is seen but a sentence."""
+    """A slow or panicking decoder ends with an error and shows nothing else."""
     path = pairs.parent / "tokenizer.json"
     regex = {"type": "Replace", "pattern": {"Regex": "(?:a|aa|aaa)+$"}, "content": ""}
     path.write_text(json.dumps(of_words(decoder=regex)))
@@ -367,7 +367,7 @@ def test_a_decoder_that_takes_its_time(
 
 
 def test_dropout_is_switched_off(pairs: Path) -> None:
-    """It would make other tokens of a text in each run."""
+    """Dropout is disabled, or each run would produce other tokens."""
     folder = pairs.parent
     (folder / "chat_template.jinja").write_text(CHAT)
     row = {"prompt": [{"role": "user", "content": "a" * 400}]}

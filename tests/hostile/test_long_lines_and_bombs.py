@@ -1,4 +1,4 @@
-"""Input that would fill the memory or the disk."""
+"""Input that would exhaust memory or fill the disk."""
 
 import gzip
 import json
@@ -19,7 +19,7 @@ from prefpairs.files.input_file import Limits
 
 MEGABYTE = 1_000_000
 BARE = 40
-"""What the program takes by itself, in MB; 10 of them are to spare."""
+"""The memory of the program alone, in MB; 10 MB more are allowed."""
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the peak of memory")
 
@@ -49,7 +49,7 @@ def with_long_line(command: str) -> Iterator[bytes]:
 def test_a_long_line_is_a_bad_row_and_takes_no_memory(
     command: str, packed: bool, tmp_path: Path
 ) -> None:
-    """Its place is reported; without it the rest is what it would be."""
+    """An overlong line is a bad row with its line number; skipping it keeps the other rows."""
     path, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     with gzip.open(path, "wb", 1) if packed else path.open("wb") as file:
         for part in with_long_line(command):
@@ -79,7 +79,7 @@ def test_a_long_line_is_a_bad_row_and_takes_no_memory(
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_any_number_of_workers_finds_the_same(workers: int, tmp_path: Path) -> None:
-    """Wherever the file is cut, the same lines are too long, and have the same numbers."""
+    """Any number of workers finds the same overlong lines, with the same line numbers."""
     first, second = rows("pair")
     long = json.dumps({"prompt": "Q", "response": "x" * 3000, "score": 1}).encode() + b"\n"
     path, bad = tmp_path / "in.jsonl", tmp_path / "bad.jsonl"
@@ -98,7 +98,7 @@ def test_any_number_of_workers_finds_the_same(workers: int, tmp_path: Path) -> N
 
 
 def test_an_element_of_an_array_that_is_too_long(tmp_path: Path) -> None:
-    """The array is read no further."""
+    """An array is read no further than an overlong element."""
     path = tmp_path / "in.json"
     with path.open("wb") as file:
         file.write(b"[" + rows("pair")[0] + b', {"prompt": "')
@@ -133,7 +133,7 @@ def _parquet(path: Path, part: bytes, times: int) -> None:
 
 @pytest.mark.parametrize("pack", [_gzip, _zstd, _parquet])
 def test_a_bomb_is_refused(pack: Callable[[Path, bytes, int], None], tmp_path: Path) -> None:
-    """Rows that unpack to far more than their size are bad input, unless that is allowed."""
+    """Rows that unpack to far more than their size are rejected, unless the limit is raised."""
     row = {"prompt": "Q" * 9000, "response": "A", "score": 1.0}
     path = tmp_path / "in"
     pack(path, json.dumps(row).encode() + b"\n", 3000)
@@ -148,14 +148,14 @@ def test_a_bomb_is_refused(pack: Callable[[Path, bytes, int], None], tmp_path: P
 
 
 def test_the_limit_grows_with_the_packed_size() -> None:
-    """A gigabyte, or two hundred times what was packed: a large file is no bomb."""
+    """The limit is a gigabyte or 200 times the packed size, so large files are not rejected."""
     assert Limits().unpacked_from(5000) == 1_000_000_000
     assert Limits().unpacked_from(50_000_000) == 10_000_000_000
     assert Limits(unpacked=7).unpacked_from(50_000_000) == 7
 
 
 def test_a_bomb_through_a_pipe() -> None:
-    """What comes through a pipe is held to the same."""
+    """The same limit holds for a pipe."""
     bomb = gzip.compress(b'{"prompt": "Q"}' + b" " * 9 * MEGABYTE + b"\n")
     code, said, peak = run("extract", "--max-unpacked", "5MB", data=bomb)
     assert (code, "stdin: it unpacks to more" in said, peak < BARE + 25) == (1, True, True)
@@ -163,7 +163,7 @@ def test_a_bomb_through_a_pipe() -> None:
 
 @pytest.mark.parametrize("words", [["pair"], ["pair", "--workers", "2"], ["extract"]])
 def test_a_long_line_that_begins_with_blanks(words: list[str], tmp_path: Path) -> None:
-    """Nobody knows that it is blank, so it does not vanish."""
+    """An overlong line that begins with blanks may not be blank, so it is reported, not ignored."""
     first, second = rows("pair")
     (tmp_path / "in").write_bytes(first + b" " * 5000 + second + second)
     code, said, _ = run(*words, tmp_path / "in", "--max-line", "4500")
@@ -171,7 +171,7 @@ def test_a_long_line_that_begins_with_blanks(words: list[str], tmp_path: Path) -
 
 
 def test_values_of_bad_rows_are_not_held(tmp_path: Path) -> None:
-    """Only what is shown of them is."""
+    """The values of bad rows are not kept in memory, except what is shown of them."""
     path = tmp_path / "in"
     row = b'{"prompt": "Q", "response": "A", "score": [' + b",".join([b"[]"] * 500_000) + b"]}\n"
     path.write_bytes(rows("pair")[0] + row)
@@ -183,7 +183,7 @@ def test_values_of_bad_rows_are_not_held(tmp_path: Path) -> None:
 
 
 def test_large_rows_of_parquet(tmp_path: Path) -> None:
-    """Fewer are held at a time; pyarrow itself takes twice a group of rows, here 240 MB."""
+    """Fewer large rows are held at a time; pyarrow itself takes twice a row group, 240 MB here."""
     made = [{"prompt": "Q", "response": "A" * 4_000_000, "score": 1.0}] * 60
     write_table(pa.Table.from_pylist(made), tmp_path / "in", use_dictionary=False)
     code, _, peak = run("extract", tmp_path / "in", "-o", tmp_path / "o")
@@ -191,7 +191,7 @@ def test_large_rows_of_parquet(tmp_path: Path) -> None:
 
 
 def test_a_text_that_parquet_repeats(tmp_path: Path) -> None:
-    """It stands there once, and 128 times in memory, however often it comes."""
+    """A repeated text is stored once in Parquet, and takes at most 128 copies in memory."""
     texts = pa.DictionaryArray.from_arrays(pa.array([0] * 2000, pa.int32()), ["A" * 1_000_000])
     made = pa.table({"prompt": ["Q"] * 2000, "response": texts, "score": [1.0] * 2000})
     write_table(made, tmp_path / "in", compression="zstd")
@@ -201,7 +201,7 @@ def test_a_text_that_parquet_repeats(tmp_path: Path) -> None:
 
 
 def test_many_columns_of_parquet(tmp_path: Path) -> None:
-    """The time that they take does not grow with their square."""
+    """The time for many columns does not grow quadratically."""
     row = {"prompt": "Q", "response": "A", "score": 1.0, **{f"c{n}": n for n in range(8000)}}
     write_table(pa.Table.from_pylist([row]), tmp_path / "in")
     before = os.times().children_user
@@ -211,14 +211,14 @@ def test_many_columns_of_parquet(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", ["4.1GB", "9223372036854775807", "10000000000GB"])
 def test_a_limit_beyond_all_lines(size: str, tmp_path: Path) -> None:
-    """It is a mistake, and no bug."""
+    """A --max-line beyond all possible lines exits 2."""
     (tmp_path / "in").write_bytes(b"".join(rows("pair")))
     code, said, _ = run("pair", tmp_path / "in", "--max-line", size)
     assert (code, "no line can be that long" in said) == (2, True)
 
 
 def test_zstd_behind_a_frame_that_is_passed_over(tmp_path: Path) -> None:
-    """As pzstd writes it."""
+    """Skippable frames, which pzstd writes, are skipped."""
     skipped = b"\x50\x2a\x4d\x18\x04\x00\x00\x00abcd"
     (tmp_path / "in").write_bytes(skipped + zstd.compress(b"".join(rows("pair"))))
     assert run("pair", tmp_path / "in")[0] == 0
@@ -237,7 +237,7 @@ def test_zstd_behind_a_frame_that_is_passed_over(tmp_path: Path) -> None:
 def test_small_files_without_an_end(
     words: list[str], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are refused, whatever they are, before memory is full."""
+    """Endless or huge files where small ones are expected are rejected before memory is full."""
     monkeypatch.chdir(tmp_path)
     Path("pairs.jsonl").write_text('{"prompt": "Q", "chosen": "yes", "rejected": "no"}\n')
     Path("t.json").write_text("{}")

@@ -1,4 +1,4 @@
-"""Input as it comes: torn, packed, growing, changed behind our back, named in odd ways."""
+"""Input that is torn, compressed, growing, modified during the run, or oddly named."""
 
 import gzip
 import json
@@ -23,7 +23,7 @@ NOWHERE = {"chosen_origin": "", "rejected_origin": ""}
 
 
 def run(*words: str | bytes | Path, cwd: Path) -> tuple[int, bytes, str]:
-    """The exit code of a run, its data, and what it said."""
+    """The exit code of a run, its data, and its stderr."""
     done = forked_prefpairs.run(*map(os.fsdecode, words), cwd=cwd)
     said = done.stderr.decode()
     assert "Traceback" not in said
@@ -37,7 +37,7 @@ PACKS: list[Callable[[bytes], bytes]] = [gzip.compress, zstd.compress]
 def test_packed_files_behind_each_other_are_one(
     pack: Callable[[bytes], bytes], tmp_path: Path
 ) -> None:
-    """As `cat a.gz b.gz` makes them."""
+    """Concatenated compressed files are read as one, as `cat a.gz b.gz` makes them."""
     (tmp_path / "in").write_bytes(pack(A) + pack(B))
     code, data, _ = run("extract", "in", cwd=tmp_path)
     assert (code, data.count(b"\n")) == (0, 2)
@@ -45,7 +45,7 @@ def test_packed_files_behind_each_other_are_one(
 
 @pytest.mark.parametrize("pack", PACKS, ids=["gzip", "zstd"])
 def test_packed_files_that_are_damaged(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
-    """Cut off anywhere, with something behind, or with a byte turned: exit 1, never a wrong row."""
+    """Truncation, trailing garbage or a flipped byte exits 1 and never gives a wrong row."""
     whole = pack(b"".join(A.replace(b"A", str(n).encode()) for n in range(50)))
     (tmp_path / "in").write_bytes(whole)
     good = run("extract", "in", cwd=tmp_path)[1]
@@ -57,7 +57,7 @@ def test_packed_files_that_are_damaged(pack: Callable[[bytes], bytes], tmp_path:
         code, rows, said = run("extract", "in", cwd=tmp_path)
         assert code in (0, 1), said
         assert code == 0 or said.startswith("error: in")
-        # zstd files need no checksum: a turned byte goes unseen where all is JSON still.
+        # zstd files need no checksum: a flipped byte is not noticed if the result is still JSON.
         assert rows == good or code == 1 or (len(data) == len(whole) and pack is zstd.compress)
 
 
@@ -86,7 +86,7 @@ def test_packed_files_that_are_damaged(pack: Callable[[bytes], bytes], tmp_path:
     ids=lambda value: repr(value)[:40] if isinstance(value, bytes) else None,
 )
 def test_rows_of_every_kind(data: bytes, code: int, said: str, tmp_path: Path) -> None:
-    """Each is read, dropped or refused, and one sentence says which."""
+    """Each row is read, dropped or rejected, and the message says which."""
     (tmp_path / "in").write_bytes(data)
     found, _, told = run("pair", "in", cwd=tmp_path)
     assert (found, said in told) == (code, True), told
@@ -96,7 +96,7 @@ def test_rows_of_every_kind(data: bytes, code: int, said: str, tmp_path: Path) -
     "name", [b"a\nb", b"a\xff", b"-a", b"a b", b"a'\"$(x)", "ä\u202e".encode()]
 )
 def test_names_of_every_kind(name: bytes, tmp_path: Path) -> None:
-    """A file is read and written whatever it is called; what is said is text all the same."""
+    """Files with any name are read and written; messages show no unprintable character."""
     (tmp_path / os.fsdecode(name)).write_bytes(A + B)
     inside = b"./" + name
     code, _, said = run("pair", inside, "-o", b"./o" + name, cwd=tmp_path)
@@ -107,7 +107,7 @@ def test_names_of_every_kind(name: bytes, tmp_path: Path) -> None:
 
 
 def test_what_is_not_a_file(tmp_path: Path) -> None:
-    """Pipes with a name, /dev/stdin and process substitution are read once."""
+    """Named pipes, /dev/stdin and process substitution are read once."""
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "in").write_bytes(A + B)
     plain = run("pair", "in", cwd=tmp_path)[1]
@@ -130,19 +130,19 @@ def test_what_is_not_a_file(tmp_path: Path) -> None:
 
 
 def _content(pairs: bytes) -> list[str]:
-    """The pairs without where they came from."""
+    """The pairs without their origins."""
     return [json.dumps({**json.loads(line), **NOWHERE}) for line in pairs.splitlines()]
 
 
 def _changed_between(folder: Path, change: Callable[[Path], None], *words: str) -> tuple[int, str]:
-    """A run whose first input is changed after it was read, while the second one is awaited."""
+    """A run whose first input is changed after it was read, while it waits for the second one."""
     path, fifo = folder / "in", folder / "fifo"
     path.write_bytes(A + B)
     os.utime(path, ns=(10**18, 10**18))
     os.mkfifo(fifo)
 
     def feed() -> None:
-        with fifo.open("wb") as pipe:  # opens once it is read: by then the first one was
+        with fifo.open("wb") as pipe:  # the first input was read by then
             change(path)
             pipe.write(A.replace(b"Q", b"other"))
 
@@ -202,7 +202,7 @@ def _gone(path: Path) -> None:
 def test_a_file_that_changes_between_reading_and_writing(
     change: Callable[[Path], None], tmp_path: Path
 ) -> None:
-    """Exit 1 (5 where it is gone), never a wrong pair, also where size and time stayed the same."""
+    """Exits 1 (5 if the file is gone) and writes no pair, even if size and time are unchanged."""
     (tmp_path / "out").write_text("old")
     code, said = _changed_between(tmp_path, change, "pair", "-o", "out")
     assert (code, (tmp_path / "out").read_text()) == (5 if change is _gone else 1, "old")
@@ -212,7 +212,7 @@ def test_a_file_that_changes_between_reading_and_writing(
 
 @pytest.mark.parametrize("command", ["pair", "extract"])
 def test_a_file_that_grows_while_it_is_read(command: str, tmp_path: Path) -> None:
-    """Nothing is written of a file that somebody still writes to."""
+    """Nothing is written if an input is still being appended to."""
     path = tmp_path / "in"
     path.write_bytes(b"".join(A.replace(b"A", str(n).encode()) + B for n in range(100_000)))
     grown = threading.Event()
@@ -232,7 +232,7 @@ def test_a_file_that_grows_while_it_is_read(command: str, tmp_path: Path) -> Non
 
 
 def test_folders_and_files_that_may_not_be_read(tmp_path: Path) -> None:
-    """What is there, and what is the matter with it."""
+    """Unreadable files and folders are errors that name them and the reason."""
     (tmp_path / "empty").mkdir()
     assert run("pair", "empty", cwd=tmp_path)[0] == 5
     assert run("pair", "none.jsonl", cwd=tmp_path)[2] == "error: none.jsonl: no such file\n"
@@ -245,8 +245,11 @@ def test_folders_and_files_that_may_not_be_read(tmp_path: Path) -> None:
             assert run("pair", name, cwd=tmp_path) == (5, b"", said)
 
 
-def test_quarantined_rows_can_be_mended_and_fed_back_in(tmp_path: Path) -> None:
-    """With jq and sed, as people would; rows of arrays stay one line each."""
+def test_quarantined_rows_can_be_fixed_and_read_again(tmp_path: Path) -> None:
+    """Quarantined rows can be fixed with jq and sed and read again.
+
+    Rows of arrays are quarantined as one line each.
+    """
     rows = [A, B.replace(b"0}", b'"low"}'), b"{oops\n"]
     elements = json.dumps([json.loads(row) for row in rows[:2]], indent=1).encode()
     (tmp_path / "in").write_bytes(b"".join(rows))

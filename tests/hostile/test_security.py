@@ -1,4 +1,4 @@
-"""What the program never does, whatever it is given: no network, no shell, no code out of data."""
+"""What the program never does on any input: use the network, a shell, or code from data."""
 
 import json
 import os
@@ -114,7 +114,7 @@ def _folder(tmp_path: Path) -> Path:
 
 
 def watched(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
-    """Run a command that ends with 99 as soon as it does what it never does."""
+    """Run a command that exits 99 if it does any of these."""
     return subprocess.run(
         [sys.executable, "-B", "-c", _WATCHED + _PROGRAM, str(folder), *command.split()],
         cwd=folder,
@@ -128,7 +128,7 @@ def watched(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_network_no_shell_no_pickle_and_no_other_file(command: str, folder: Path) -> None:
-    """It reads its inputs and writes its outputs, and that is all."""
+    """A command only reads its inputs and writes its outputs."""
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     done = watched(folder, command)
     assert (done.returncode, "FORBIDDEN" in done.stderr) == (0, False), done.stderr
@@ -148,8 +148,8 @@ def test_no_network_no_shell_no_pickle_and_no_other_file(command: str, folder: P
         "import os; os.rename('in.pairs.jsonl', '../elsewhere')",
     ],
 )
-def test_the_watchman_is_awake(code: str, folder: Path) -> None:
-    """Each of these would be seen."""
+def test_the_monitor_detects_forbidden_actions(code: str, folder: Path) -> None:
+    """The monitor detects each forbidden action."""
     done = subprocess.run(
         [sys.executable, "-c", _WATCHED + code, str(folder)],
         cwd=folder,
@@ -160,7 +160,7 @@ def test_the_watchman_is_awake(code: str, folder: Path) -> None:
 
 
 def test_nothing_of_our_surroundings_is_written(folder: Path) -> None:
-    """No secret, no name of a user or host and no absolute path stands in what is written."""
+    """Outputs contain no secret, user name, host name or absolute path of this machine."""
     (folder / "in.jinja").write_text("{% for m in messages %}{{ m.content }}{% endfor %}")
     export = f'[export]\nto = "trl"\ntemplate = "{folder}/in.jinja"\n[write]\n'
     (folder / "in.other.toml").write_text(_RECIPE.replace("[write]\n", export))
@@ -176,7 +176,7 @@ def test_nothing_of_our_surroundings_is_written(folder: Path) -> None:
 
 
 def test_a_template_cannot_leave_its_sandbox(folder: Path) -> None:
-    """A chat template is somebody else's program."""
+    """A chat template, a foreign program, cannot leave its sandbox."""
     words = "export in.pairs.jsonl --to openrlhf --template t.jinja"
     (folder / "t.jinja").write_text("{% for m in messages %}{{ m.content }}\n{% endfor %}")
     assert watched(folder, words).returncode == 0
@@ -202,7 +202,7 @@ def test_a_template_cannot_leave_its_sandbox(folder: Path) -> None:
     ],
 )
 def test_a_template_is_not_written_over(words: str, folder: Path) -> None:
-    """It is an input like any other."""
+    """A template is an input, so it is not overwritten."""
     template = folder / "t.jinja"
     template.write_text("{% for m in messages %}{{ m.content }}{% endfor %}")
     before = template.read_bytes()
@@ -212,7 +212,7 @@ def test_a_template_is_not_written_over(words: str, folder: Path) -> None:
 
 
 def test_a_tokenizer_is_not_written_over(folder: Path) -> None:
-    """Nor is that by which a filter or a verdict counts."""
+    """The tokenizer of `filter` and `validate` is not overwritten, either."""
     tokenizer = Tokenizer(WordLevel({"a": 0}, unk_token="a"))  # noqa: S106 - no password
     tokenizer.save(str(folder / "t.json"))
     before = (folder / "t.json").read_bytes()
@@ -226,7 +226,7 @@ def test_a_tokenizer_is_not_written_over(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["code.trxp", "memo.trxp", "old.pkl"])
 def test_a_frame_is_no_program(name: str, folder: Path) -> None:
-    """What its pickle would run is not even looked for."""
+    """Code that a frame's pickle would run is not even looked up."""
     given = folder / f"in.{name}"
     given.write_bytes((CASES / "pair/trinity_hostile" / name).read_bytes())
     done = watched(folder, f"pair {given.name}")
@@ -237,13 +237,13 @@ def test_a_frame_is_no_program(name: str, folder: Path) -> None:
 
 
 def test_no_module_of_ours_loads_pickles() -> None:
-    """It is not there to be misused."""
+    """No module of ours can load pickles."""
     for path in (Path(__file__).parents[2] / "src").rglob("*.py"):
         assert not _LOADERS.search(path.read_text("utf-8")), path
 
 
 def test_a_recipe_is_no_script(folder: Path) -> None:
-    """Names in it are names: nothing is expanded, and nothing is run."""
+    """Nothing in a recipe is expanded or run."""
     recipe = folder / "in.recipe.toml"
     for name in ("$(touch owned).jsonl", "${HOME}/x.jsonl", "~/x.jsonl", "`id`.jsonl", "| id"):
         recipe.write_text(_RECIPE.replace("in.rollouts.jsonl.gz", name))

@@ -1,4 +1,4 @@
-"""What data may do to the terminal of who looks at it: nothing."""
+"""Data cannot control the terminal on which it is shown."""
 
 import json
 import os
@@ -14,7 +14,7 @@ STEERING = "\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\x85\u202e\u2066\u200f\u061c\r\b"
 
 
 def on_a_terminal(folder: Path, *words: str, kind: str = "dumb") -> str:
-    """What a command shows on a terminal, stdout and stderr together."""
+    """The stdout and stderr of a command on a terminal."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "prefpairs", *words],
@@ -22,14 +22,14 @@ def on_a_terminal(folder: Path, *words: str, kind: str = "dumb") -> str:
         stdout=theirs,
         stderr=theirs,
         cwd=folder,
-        env={**os.environ, "TERM": kind},  # a dumb one has no colours, which would be ours
+        env={**os.environ, "TERM": kind},  # a dumb one has no colors, so all escapes come from data
     ) as process:
         os.close(theirs)
         shown = b""
         while True:
             try:
                 got = os.read(ours, 1 << 16)
-            except OSError:  # Linux's word for: nobody has the other end any more
+            except OSError:  # on Linux, this means that the other end is closed
                 break
             if not got:
                 break
@@ -40,7 +40,7 @@ def on_a_terminal(folder: Path, *words: str, kind: str = "dumb") -> str:
 
 
 def steers(shown: str) -> list[str]:
-    """The characters that a terminal would obey."""
+    """The control characters that a terminal would obey."""
     return [found for found in shown if found in STEERING and not found.isprintable()]
 
 
@@ -77,7 +77,7 @@ for _number, _row in enumerate(ROWS):
     ids=lambda words: " ".join(words).encode("ascii", "ignore").decode().replace("\x1b", ""),
 )
 def test_nothing_in_data_or_words_steers_a_terminal(words: list[str], tmp_path: Path) -> None:
-    """Whatever stands in rows, keys, file names and options is written out as escapes."""
+    """Control characters in rows, keys, file names and options are written as escapes."""
     name = f"{STEERING.replace('/', '')}.jsonl"
     rows = (
         ROWS
@@ -95,7 +95,7 @@ def test_nothing_in_data_or_words_steers_a_terminal(words: list[str], tmp_path: 
 
 
 def test_no_file_name_in_a_recipe_steers_a_terminal(tmp_path: Path) -> None:
-    """Not what a recipe would do, what it did, or what differs from its manifest."""
+    """A recipe's file names are escaped in its plan, its summary and the output of `verify`."""
     name = f"{STEERING.replace('/', '')}.jsonl"
     (tmp_path / name).write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
     inputs, output = json.dumps([name]), json.dumps(f"out{name}")
@@ -111,7 +111,7 @@ def test_no_file_name_in_a_recipe_steers_a_terminal(tmp_path: Path) -> None:
 
 
 def test_what_a_terminal_sees_is_the_same_data(tmp_path: Path) -> None:
-    """Escapes are another spelling of the same values."""
+    """Escaped output has the same values as the original data."""
     (tmp_path / "in.jsonl").write_text(json.dumps(PAIR) + "\n")
     first = on_a_terminal(tmp_path, "dedupe", "-q", "in.jsonl").split("\n", maxsplit=1)[0]
     assert json.loads(first)["chosen"] == PAIR["chosen"]
@@ -137,7 +137,7 @@ COLOUR = re.compile("\x1b\\[[0-9;]*m")
 def test_nothing_that_is_shown_steers_a_terminal(
     words: list[str], term: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not in pairs side by side, either, where colours are all that stands between the signs."""
+    """Shown pairs contain no control characters of the data, even side by side in color."""
     monkeypatch.setenv("TERM", term)
     calls = [{"id": STEERING, "function": {"name": STEERING, "arguments": STEERING}}]
     said = {"role": "assistant", "content": STEERING, "tool_calls": calls}
@@ -157,7 +157,7 @@ def test_nothing_that_is_shown_steers_a_terminal(
 
 @pytest.mark.parametrize("words", [["stats"], ["show", "--no-pager"]], ids=" ".join)
 def test_our_own_colours_are_seen(words: list[str], tmp_path: Path) -> None:
-    """And nothing but colours: what stands in data is still spelt out."""
+    """Our own colors are used, and are the only escape sequences."""
     (tmp_path / "in.jsonl").write_text(json.dumps({**PAIR, "id": None}) + "\n")
     shown = on_a_terminal(tmp_path, *words, "in.jsonl", kind="xterm-256color")
     assert re.search("\x1b\\[[0-9;]+m", shown)

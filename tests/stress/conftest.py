@@ -1,4 +1,4 @@
-"""Tells at the end how much was survived."""
+"""Reports at the end how many faults the program survived."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -16,12 +16,12 @@ def rig(
     tmp_path: Path,
     record_property: Callable[[str, object], None],
 ) -> Rig:
-    """What a test works with."""
+    """The rig of a test."""
     return Rig(tmp_path_factory.getbasetemp(), tmp_path / "here", record_property)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many faults, signals and kills the program met."""
+    """Report how many faults, signals and kills the program met."""
     told: Counter[str] = Counter()
     for report in terminalreporter.stats.get("passed", ()):
         for name, number in report.user_properties:

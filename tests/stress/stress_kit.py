@@ -1,4 +1,4 @@
-"""Runs scenes: undisturbed, with one system call struck, or with a signal sent from outside."""
+"""Runs scenes: undisturbed, with one system call failing, or with a signal sent from outside."""
 
 import json
 import os
@@ -17,14 +17,14 @@ from stress_scenes import SCENES, Scene, data
 from stress_shim import Call, Fault, calls_in, shim
 
 NOTHING = Fault("", 0, "errno")
-"""What strikes no call."""
+"""A fault that affects no call."""
 
 Tree = dict[str, bytes | None]
-"""What a folder holds: the bytes of each file, and None for folders."""
+"""The contents of a folder: the bytes of each file, and None for folders."""
 
 
 class Done(NamedTuple):
-    """How a run ended, and what it left."""
+    """How a run ended, and the files it left."""
 
     code: int
     stdout: bytes
@@ -35,7 +35,7 @@ class Done(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A scene that is set: what stands there before, and what an undisturbed run makes of it."""
+    """A scene that is set up: its initial files, and the result of an undisturbed run."""
 
     scene: Scene
     old: Tree
@@ -44,7 +44,7 @@ class Stage:
     calls: tuple[Call, ...]
 
     def setting(self, folder: Path) -> Path:
-        """A fresh folder, as it is before the run."""
+        """A fresh folder as it is before the run."""
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         for name, content in sorted(self.old.items()):
@@ -55,7 +55,7 @@ class Stage:
         return folder
 
     def calls_of(self, *kinds: str, who: str = "main") -> list[Call]:
-        """The calls of these kinds that one process makes: that with the most of them."""
+        """The calls of these kinds by the process that makes most of them."""
         calls: dict[int, list[Call]] = {}
         for call in self.calls:
             if call.who == who and call.kind in kinds:
@@ -63,13 +63,13 @@ class Stage:
         return max(calls.values(), key=len, default=[])
 
     def count(self, *kinds: str) -> int:
-        """How many calls of these kinds there are."""
+        """The number of calls of these kinds."""
         return len(self.calls_of(*kinds))
 
 
 @dataclass(frozen=True, slots=True)
 class Rig:
-    """What a test works with: scenes that are set, and a folder to run them in."""
+    """The tools of a test: scenes that are set up, and a folder to run them in."""
 
     base: Path
     here: Path
@@ -77,19 +77,19 @@ class Rig:
 
     @property
     def library(self) -> Path:
-        """The shim, compiled once in a process."""
+        """The shim, compiled once per process."""
         return shim(self.base)
 
     def set(self, name: str, *, counted: bool = True) -> Stage:
-        """A scene, set once in a process; its system calls are counted."""
+        """A scene, set up once per process; its system calls are counted."""
         return _staged(name, self.base, counted)
 
     def meet(self, given: Stage, fault: Fault, **counting: str) -> Done:
-        """A run in a fresh folder that meets a fault."""
+        """Run a scene with a fault in a fresh folder."""
         return run(given.scene, given.setting(self.here), self.library, fault, counting)
 
     def meet_at_lines(self, given: Stage, number: int, most: int) -> list[tuple[Path, int, str]]:
-        """Folders of runs that met a signal before a line of Python, and how they ended."""
+        """Send a signal before lines of Python, one per run; return the folders and outcomes."""
         folders = [given.setting(self.here.with_name(f"here_{at}")) for at in range(most + 2)]
         asked = [given.scene.words.split(), number, [str(folder) for folder in folders]]
         done = subprocess.run(
@@ -103,12 +103,12 @@ class Rig:
         return [(folder, *end) for folder, end in zip(folders[2:], ended, strict=True)]
 
     def begin(self, given: Stage) -> "subprocess.Popen[bytes]":
-        """A run in a fresh folder that has begun."""
+        """Start a run in a fresh folder."""
         return begin(given.scene, given.setting(self.here))
 
 
 def tree_of(folder: Path) -> Tree:
-    """All that a folder holds."""
+    """The contents of a folder."""
     return {
         str(path.relative_to(folder)): None if path.is_dir() else path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -116,12 +116,12 @@ def tree_of(folder: Path) -> Tree:
 
 
 def surroundings(folder: Path) -> dict[str, str]:
-    """The environment of a run: none of the folder is read but as data."""
+    """The environment of a run: no code or settings are loaded from the folder."""
     return {**os.environ, "PYTHONSAFEPATH": "1", "TMPDIR": str(folder.parent)}
 
 
 def command(words: str) -> list[str]:
-    """The program with its words."""
+    """The command line of the program with these arguments."""
     return [sys.executable, "-m", "prefpairs", *words.split()]
 
 
@@ -134,7 +134,7 @@ def run(
 ) -> Done:
     """Run a scene to its end, with at most one fault.
 
-    Calls about the folder count, unless `counting` tells the shim another thing.
+    Calls about the folder count, unless `counting` tells the shim otherwise.
     """
     trace = folder.parent / f"{folder.name}.trace"
     trace.unlink(missing_ok=True)
@@ -161,7 +161,7 @@ def run(
 
 
 def begin(scene: Scene, folder: Path) -> "subprocess.Popen[bytes]":
-    """A run that has begun, in a process group of its own."""
+    """Start a run in a process group of its own."""
     return subprocess.Popen(
         command(scene.words),
         stdin=subprocess.DEVNULL,
@@ -193,7 +193,7 @@ def _staged(name: str, base: Path, counted: bool) -> Stage:
 
 
 def stage(scene: Scene, here: Path, library: Path | None = None) -> Stage:
-    """Set a scene: an earlier run over more rows, then the inputs, then the right result."""
+    """Set up a scene: an earlier run over more rows, then the inputs, then the expected result."""
     if scene.before is not None:
         more = data(2)
         for given in scene.inputs:
@@ -216,7 +216,7 @@ def stage(scene: Scene, here: Path, library: Path | None = None) -> Stage:
 
 
 def spots(count: int, most: int) -> list[int]:
-    """Numbers from 1 to a count: all, or so many of them, the first and the last one included.
+    """Numbers from 1 to a count: all, or this many of them, including the first and the last.
 
     >>> spots(3, 9), spots(101, 5)
     ([1, 2, 3], [1, 26, 51, 76, 101])
@@ -227,10 +227,11 @@ def spots(count: int, most: int) -> list[int]:
 
 
 def problems_of_tree(given: Stage, tree: Tree, allowed: frozenset[str] = frozenset()) -> list[str]:
-    """What is wrong with a folder: each file must be the old one or the new one, all of it.
+    """Find what is wrong in a folder: each file must be completely old or completely new.
 
-    The files of a family are all from the old run, or all from the new one. What begins with
-    one of the `allowed` names may lie around.
+    The files of a family must all be from the old run or all from the new one. Files that begin
+    with
+    one of the `allowed` names may be left over.
     """
     scene, old, new = given.scene, given.old, given.new
     problems = [
@@ -244,7 +245,7 @@ def problems_of_tree(given: Stage, tree: Tree, allowed: frozenset[str] = frozens
     family = [name for name in {**old, **new} if _is_of(name, scene.family)]
     for name in {**old, **new}:
         if name == scene.redirected or (name == scene.summary and _is_json(tree.get(name))):
-            continue  # a summary is also written of a run that fails
+            continue  # a failed run writes a summary, too
         if name in tree and tree[name] not in (old.get(name, b"?"), new.get(name, b"?")):
             problems.append(f"{name} is neither the old nor the new one")
         if name not in family and name not in tree and name in old and name in new:
@@ -268,5 +269,5 @@ def _is_json(content: bytes | None) -> bool:
 
 
 def _is_of(name: str, family: str | None) -> bool:
-    """Whether a file is one of those that appear together, the manifest among them."""
+    """Whether a file is one of those that appear together, including the manifest."""
     return family is not None and name.startswith(f"{family}/")

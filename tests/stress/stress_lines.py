@@ -1,8 +1,8 @@
-"""A program that strikes runs, each before another line of what handles files and processes.
+"""Sends signals to runs, each before another line of the code that handles files and processes.
 
-On standard input it takes JSON: [words, signal, folders]. It tells how the run in each of the
-folders ended, [[exit code, stderr], ...], but for the first two, which are not struck: they show
-what has to be loaded, and how many lines there are.
+It reads JSON from standard input: [arguments, signal, folders]. It prints how the run in each
+folder ended, [[exit code, stderr], ...]. The first two runs get no signal and are not printed: they
+load the modules and count the lines.
 """
 
 import json
@@ -23,13 +23,13 @@ _WATCHED = re.compile(
     r"/prefpairs/(files/|engines/(processes|workers)\.py|cli/(run|writing|places)\.py)"
     r"|/multiprocessing/|/(contextlib|tempfile|shutil)\.py$"
 )
-"""Where something is begun that has to be ended."""
+"""Modules that start something which must be cleaned up."""
 
 _NEVER = 0
 
 
 def begin() -> None:
-    """Run in all folders, each time in a process of its own."""
+    """Run in all folders, each in a process of its own."""
     words, number, folders = json.load(sys.stdin)
     os.chdir(folders[0])
     program.main([*words, "--quiet"])

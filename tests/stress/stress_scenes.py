@@ -1,6 +1,6 @@
-"""Every way in which prefpairs writes: what stands there before, the words, and what is written.
+"""All ways in which prefpairs writes: the initial files, the arguments and the outputs.
 
-A new command or option that writes takes its place here with one line in SCENES.
+A new command or option that writes is added with one line in SCENES.
 """
 
 import gzip
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from backports import zstd
 
 _LONG = "so it goes on and on, word for word, to the end of the page. " * 90
-"""A text of 5 KB: what is written does not fit into one buffer."""
+"""A text of 5 KB, so that outputs do not fit into one buffer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,13 @@ class Scene:
     words: str
     inputs: tuple[str, ...]
     before: str | None = None
-    """The words of an earlier run over more rows, whose result stands there."""
+    """The arguments of an earlier run over more rows, whose result is already there."""
     family: str | None = None
-    """The folder whose files appear together, or not at all."""
+    """The folder whose files appear together or not at all."""
     fed: str | None = None
-    """The input that comes through a pipe."""
+    """The input that is read from a pipe."""
     redirected: str | None = None
-    """The file that standard output is."""
+    """The file to which standard output is redirected."""
     summary: str | None = None
 
 
@@ -38,7 +38,7 @@ def _rollouts(count: int) -> list[dict[str, object]]:
 
 
 def _agents(count: int) -> list[dict[str, object]]:
-    """Rollouts of NeMo Gym with a call and its result, which the native core reads."""
+    """Rollouts of NeMo Gym with a tool call and its result, which the native core reads."""
     call = {"type": "function_call", "name": "look", "arguments": "{}", "call_id": "c1"}
     result = {"type": "function_call_output", "call_id": "c1", "output": _LONG}
     tools = [{"type": "function", "name": "look", "parameters": {"type": "object"}}]
@@ -95,7 +95,7 @@ summary = "summary.json"
 
 
 def data(times: int = 1) -> dict[str, bytes]:
-    """The inputs of all scenes, or so many times as many rows."""
+    """The inputs of all scenes, or of this many times as many rows."""
     rows, pairs = _rollouts(160 * times), _pairs(80 * times)
     return {
         "rows.jsonl": _lines(rows),
@@ -131,7 +131,7 @@ _TRL = "export --to trl train.jsonl val.jsonl --temp-dir . --out-dir data"
 
 
 def _file(words: str, *inputs: str, output: str = "out.jsonl", summary: str | None = None) -> Scene:
-    """A command that writes one file, over the one that it wrote before."""
+    """A command that writes one file and replaces the one it wrote before."""
     words = f"{words} -o {output}"
     return Scene(words, inputs, before=words, summary=summary)
 
@@ -228,4 +228,4 @@ SCENES = {
         "pair rows.jsonl", ("rows.jsonl",), redirected="out.jsonl"
     ),
 }
-"""Every command that writes, over an old result and without one."""
+"""Every command that writes, with and without an old result."""

@@ -1,4 +1,4 @@
-"""The shim that strikes system calls: compiled, told what to do, and heard."""
+"""The shim that makes system calls fail: compiles it, configures it and reads its log."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is done to which call."""
+    """What happens to which call."""
 
     kind: str
     at: int
@@ -36,7 +36,7 @@ class Fault:
     who: str = "main"
 
     def __str__(self) -> str:
-        """What is done to which call, for people."""
+        """Describe it for people."""
         what = {
             "errno": os.strerror(self.number),
             "short": "falls short",
@@ -48,7 +48,7 @@ class Fault:
 
     @property
     def told(self) -> dict[str, str]:
-        """The same in the words of the shim."""
+        """The same as environment variables for the shim."""
         return {
             "FAULT_KINDS": self.kind,
             "FAULT_AT": str(self.at),
@@ -61,7 +61,7 @@ class Fault:
 
 @cache
 def shim(folder: Path) -> Path:
-    """The shim, compiled; the test is skipped where that cannot be."""
+    """The compiled shim; the test is skipped if it cannot be compiled."""
     compiler = shutil.which("cc")
     if sys.platform != "linux" or compiler is None:
         pytest.skip("faults are injected on Linux, where there is a C compiler")
@@ -72,7 +72,7 @@ def shim(folder: Path) -> Path:
 
 
 def calls_in(trace: Path) -> list[Call]:
-    """What the shim wrote down."""
+    """The calls that the shim logged."""
     return [_call(line) for line in trace.read_text().splitlines()]
 
 

@@ -1,4 +1,4 @@
-"""Every system call about files that can fail does, once: nothing is lost, and the run says so."""
+"""Each system call about files fails once: no data is lost, and the run reports the failure."""
 
 import errno
 import os
@@ -53,16 +53,16 @@ ACTIONS: dict[str, list[tuple[str, int, bool]]] = {
     "seek": [("errno", errno.EIO, False)],
     "lock": [("errno", errno.ENOLCK, True), ("errno", errno.EINTR, False)],
 }
-"""What is done to calls of each kind: action, error number, and whether it goes on."""
+"""The faults for each kind of call: action, error number, and whether later calls fail, too."""
 
 RETRIED = {"open", "read", "write", "fsync", "truncate", "lock"}
-"""What is asked again when a signal came between: the run must not even notice."""
+"""Calls that are repeated after EINTR, so that the run is not affected."""
 
 HARMLESS = {"link", "close", "chmod", "stat", "seek", "unlink", "lock"}
-"""What may fail and change nothing: then the run may end well, with all that it should write."""
+"""Calls that may fail without effect: the run may then succeed with complete output."""
 
 _MOST = {"read": 3, "seek": 2}
-"""So many of the calls of a kind about a file are struck; of the others four."""
+"""How many calls of a kind fail per file; four for other kinds."""
 
 _QUICK = ("open", "read", "write", "fsync", "rename", "unlink", "stat")
 
@@ -77,11 +77,11 @@ SENTENCE = re.compile(r"error: [^\n:]+: [^\n]+\n(\nhint: [^\n]+\n)?")
 
 
 def places_of(given: Stage, kind: str, who: str, most: int) -> list[int]:
-    """The numbers of calls to strike: so many at most of each system call about each file."""
+    """The numbers of the calls that fail: at most this many per system call and file."""
     calls = given.calls_of(kind, who=who)
     alike: dict[tuple[str, str], list[int]] = {}
     for at, call in enumerate(calls, 1):
-        # What is asked about outputs decides about them; of inputs it is asked too often.
+        # stat calls on outputs decide about them; those on inputs are too many.
         if kind != "stat" or os.path.basename(call.path) not in given.scene.inputs:
             alike.setdefault((call.call, call.path), []).append(at)
     return [places[spot - 1] for places in alike.values() for spot in spots(len(places), most)]
@@ -96,16 +96,16 @@ def faults_of(given: Stage, kind: str) -> Iterator[Fault]:
 
 
 def problems_of(given: Stage, fault: Fault, done: Done) -> list[str]:
-    """What a run did wrong when it met a fault."""
+    """The promises that a run broke when it met a fault."""
     struck = [call for call in done.calls if call.struck]
     if not struck:
         return ["the fault was not met"]
     if "<no Python frame>" in done.stderr:
-        return []  # the interpreter looks at its own descriptors before it runs anything
+        return []  # the interpreter checks its own descriptors before it runs any code
     root = os.path.commonpath([call.path for call in done.calls])
     around = {os.path.relpath(call.path, root) for call in struck if call.kind == "unlink"}
     around |= {os.path.dirname(path) for path in around if "/.old." in path}
-    if fault.kind == "rename" and fault.sticky:  # nor can old files come back: they stay aside
+    if fault.kind == "rename" and fault.sticky:  # nor can old files be moved back
         around |= {name for name in done.tree if "/.old." in name}
     problems = problems_of_tree(given, done.tree, frozenset(around))
     codes = _codes(fault, done.calls)
@@ -125,7 +125,7 @@ def problems_of(given: Stage, fault: Fault, done: Done) -> list[str]:
 
 
 def _problems_of_words(fault: Fault, done: Done) -> Iterator[str]:
-    """One sentence that names a file and says what the system said."""
+    """The message must be one line that names a file and gives the system's error."""
     if not SENTENCE.fullmatch(done.stderr):
         yield "standard error is not one sentence that names a file"
     elif fault.kind != "stat" and os.strerror(fault.number) not in done.stderr:
@@ -133,17 +133,16 @@ def _problems_of_words(fault: Fault, done: Done) -> Iterator[str]:
 
 
 def _codes(fault: Fault, calls: Sequence[Call]) -> set[int]:
-    """The exit codes that are right for a fault."""
+    """The exit codes that are correct for a fault."""
     if fault.action == "short" or (fault.number == errno.EINTR and fault.kind in RETRIED):
         return {0}
     if fault.kind in HARMLESS or fault.who == "worker":
         return {0, 5}
     struck = next(call for call in calls if call.struck)
     if struck.call.startswith("pread") and not fault.sticky and native_core() is not None:
-        return {0, 5}  # what the core cannot read, Python reads again
-    # A folder may be of a kind that cannot be synced; a folder for a file without a name may be
-    # unable to hold one, and a file with a name takes its place; and one that is already there
-    # need not be made.
+        return {0, 5}  # Python reads again what the core cannot read
+    # Some file systems cannot sync a folder. A folder may not support unnamed files; a named
+    # file is used instead. A folder that already exists need not be created.
     asked_before = any(call.kind == "mkdir" and call.path in struck.path for call in calls)
     return {0, 5} if _is_folder(struck, calls) or asked_before else {5}
 
@@ -157,7 +156,7 @@ def _is_folder(struck: Call, calls: Sequence[Call]) -> bool:
 @pytest.mark.parametrize("kind", ACTIONS)
 @pytest.mark.parametrize("name", SCENES)
 def test_no_fault_loses_anything(name: str, kind: str, rig: Rig) -> None:
-    """Exit 5 with one sentence, or 0 with all that is right; files are old or new; no litter."""
+    """A failing call exits 5 with one error line, or 0 with complete output; no litter."""
     given = rig.set(name)
     faults = [*faults_of(given, kind)]
     met = ((fault, rig.meet(given, fault)) for fault in faults)
@@ -168,7 +167,7 @@ def test_no_fault_loses_anything(name: str, kind: str, rig: Rig) -> None:
 
 @pytest.mark.parametrize("name", ["pair", "split, over an old one"])
 def test_hardly_any_fault_loses_anything(name: str, rig: Rig) -> None:
-    """The quick part of the test above: one call of each kind about each file."""
+    """The quick part of the test above: one call of each kind per file."""
     given = rig.set(name)
     faults = [
         Fault(kind, at, *ACTIONS[kind][0])
@@ -188,7 +187,7 @@ def test_hardly_any_fault_loses_anything(name: str, rig: Rig) -> None:
 def test_standard_output_is_written_whole_or_with_an_error(
     at: int, what: tuple[str, int], sticky: bool, rig: Rig
 ) -> None:
-    """A write to a pipe that fails is exit 5; one that falls short is gone on with."""
+    """A failed write to a pipe exits 5; a short write is continued."""
     given = rig.set("pair to standard output")
     fault = Fault("write", at, *what, sticky)
     done = rig.meet(given, fault, FAULT_DESCRIPTOR="1")
@@ -203,7 +202,7 @@ def test_standard_output_is_written_whole_or_with_an_error(
 
 @every_scene
 def test_what_appears_is_on_the_disk(name: str, rig: Rig) -> None:
-    """Before a file gets its name its bytes are synced, and afterwards its folder is."""
+    """A file's bytes are synced before its rename, and its folder after it."""
     calls = [call for call in rig.set(name).calls if call.who == "main"]
     moved = [at for at, call in enumerate(calls) if call.kind == "rename"]
     for at in moved:
@@ -211,7 +210,7 @@ def test_what_appears_is_on_the_disk(name: str, rig: Rig) -> None:
         assert _unsynced(calls[:at], path) == set()
         folder = os.path.dirname(target)
         if os.path.basename(folder).startswith(".old."):
-            continue  # put aside until the new ones have come; nobody looks for it there
+            continue  # the old file, set aside; its content is no longer needed
         assert any(call.kind == "fsync" and call.path == folder for call in calls[at:])
     root = os.path.commonpath([call.path for call in calls])
     inputs = {os.path.join(root, given) for given in SCENES[name].inputs}
@@ -221,7 +220,7 @@ def test_what_appears_is_on_the_disk(name: str, rig: Rig) -> None:
 
 
 def _unsynced(calls: Sequence[Call], path: str) -> set[str]:
-    """What was written below a path, and not synced since."""
+    """The writes to a path that were not synced since."""
     waiting = set()
     for call in calls:
         if call.kind == "write" and (call.path == path or call.path.startswith(f"{path}/")):
@@ -237,7 +236,7 @@ def _unsynced(calls: Sequence[Call], path: str) -> set[str]:
     [("pair", "read"), ("run, a folder", "read"), ("pair", "close"), ("filter", "close")],
 )
 def test_trouble_with_an_input_has_its_name(name: str, kind: str, rig: Rig) -> None:
-    """A disk that cannot be read is not mistaken for the one that is written to."""
+    """A read error names the input, not the file being written."""
     given = rig.set(name)
     wrong = []
     for at in places_of(given, kind, "main", 3):
@@ -253,7 +252,7 @@ def test_trouble_with_an_input_has_its_name(name: str, kind: str, rig: Rig) -> N
 @pytest.mark.parametrize("kind", ["unlink", "rename"])
 @pytest.mark.parametrize("name", ["split, over an old one", "export, over an old one"])
 def test_a_folder_that_cannot_be_replaced_stays_as_it_was(name: str, kind: str, rig: Rig) -> None:
-    """Where an old file may not go, or a new one not come, all old ones stand there again."""
+    """If an old file cannot be moved or a new one not renamed, all old files are restored."""
     given = rig.set(name)
     halves = []
     for at in range(1, given.count(kind) + 1):

@@ -1,4 +1,4 @@
-"""A disk that is really full, and a file that may really not grow: no shim, the system itself."""
+"""A disk that is really full, and a file that may really not grow, without the shim."""
 
 import io
 import resource
@@ -41,18 +41,18 @@ set +e
 echo $? > "$CODE"
 tar -cf - .
 """
-"""A disk of so many bytes, made of memory; what stands on it at last comes as an archive."""
+"""Runs on a tmpfs of a given size; the final files are returned as an archive."""
 
 
 def sizes_of(given: Stage) -> list[int]:
-    """Fewer bytes than the largest file that is written."""
+    """Sizes smaller than the largest file that is written."""
     changed = [name for name in given.new if given.new[name] != given.old.get(name)]
     largest = max(len(given.new[name] or b"") for name in changed)
     return [0, 1, 4096, largest // 2, largest - 1]
 
 
 def problems_of(given: Stage, code: int, stderr: str, tree: Tree, said: str) -> list[str]:
-    """What is wrong where there was no room."""
+    """The promises that a run broke when there was no space."""
     problems = problems_of_tree(given, tree)
     if code == 0 and tree != given.new:
         problems.append("it ended well without all it should write")
@@ -63,7 +63,7 @@ def problems_of(given: Stage, code: int, stderr: str, tree: Tree, said: str) -> 
 
 @every_name
 def test_a_file_that_may_not_grow_is_an_error(name: str, rig: Rig) -> None:
-    """`ulimit -f`: exit 5, and the old files stay."""
+    """`ulimit -f` exits 5, and the old files stay."""
     given = rig.set(name, counted=False)
     problems = []
     for size in sizes_of(given):
@@ -86,7 +86,7 @@ def test_a_file_that_may_not_grow_is_an_error(name: str, rig: Rig) -> None:
 @pytest.mark.stress
 @pytest.mark.parametrize("name", NAMES)
 def test_a_disk_that_is_full_is_an_error(name: str, rig: Rig, tmp_path: Path) -> None:
-    """On disks with less and less room: exit 5, and the old files stay; or all of it."""
+    """On ever smaller disks, runs exit 5 and keep the old files, or write everything."""
     if not _can_mount(tmp_path):
         pytest.skip("nobody but root may mount anything here")
     given = rig.set(name, counted=False)

@@ -1,4 +1,4 @@
-"""kill -9 and a power cut of the process: old or new, never in between; the next run mends all."""
+"""kill -9 at any moment leaves files old or new, never in between; the next run cleans up."""
 
 import os
 import random
@@ -12,7 +12,7 @@ from stress_kit import Rig, Stage, Tree, gone, problems_of_tree, run, spots, tre
 from stress_shim import Fault
 
 KINDS = "open,write,fsync,link,rename,unlink,close,mkdir,chmod,truncate,lock"
-"""Between calls of these kinds lie all states that files can be in."""
+"""The kinds of calls between which files can be in any of their states."""
 
 KILLED = (
     "pair",
@@ -30,20 +30,20 @@ KILLED = (
 )
 
 _LITTER = frozenset({".", "data/."})
-"""How the names of files begin that a killed run may leave lying."""
+"""Prefixes of the names of files that a killed run may leave behind."""
 
 SEED = 20_251_118
 
 
 def rerun_of(given: Stage, folder: Path) -> Tree:
-    """What stands in a folder after one more run."""
+    """The contents of a folder after one more run."""
     done = run(given.scene, folder)
     assert (done.code, "error" in done.stderr) == (0, False), done.stderr
     return done.tree
 
 
 def problems_after_kill(given: Stage, folder: Path) -> list[str]:
-    """What is wrong in the folder of a killed run, and after one more run there."""
+    """The problems in the folder of a killed run, and after one more run there."""
     problems = problems_of_tree(given, tree_of(folder), _LITTER)
     again = rerun_of(given, folder)
     wrong = {name for name in given.new if again.get(name, b"?") != given.new[name]}
@@ -58,7 +58,10 @@ def problems_after_kill(given: Stage, folder: Path) -> list[str]:
     ],
 )
 def test_a_run_killed_at_any_call_is_made_good_by_the_next(name: str, most: int, rig: Rig) -> None:
-    """Killed between any two calls that change files: each is old or new, and a rerun mends all."""
+    """Killed between any two calls that change files, a run leaves each file old or new.
+
+    One more run gives the expected result.
+    """
     given = rig.set(name)
     places = spots(given.count(*KINDS.split(",")), most)
     problems = []
@@ -73,7 +76,7 @@ def test_a_run_killed_at_any_call_is_made_good_by_the_next(name: str, most: int,
 @pytest.mark.stress
 @pytest.mark.parametrize("name", KILLED)
 def test_the_next_run_sweeps_what_a_killed_one_left(name: str, rig: Rig) -> None:
-    """After another run that writes the same names nothing lies around."""
+    """Another run that writes the same names removes all leftovers."""
     given = rig.set(name)
     problems = []
     for at in spots(given.count(*KINDS.split(",")), 10):
@@ -87,7 +90,7 @@ def test_the_next_run_sweeps_what_a_killed_one_left(name: str, rig: Rig) -> None
 @pytest.mark.parametrize("aimed", [False, True], ids=["anywhere", "while it writes"])
 @pytest.mark.parametrize("name", KILLED)
 def test_a_run_killed_at_random_is_made_good_by_the_next(name: str, aimed: bool, rig: Rig) -> None:
-    """The same, at moments that nobody chose; its workers go with it."""
+    """The same at random moments; the run's workers end, too."""
     given = rig.set(name, counted=False)
     draw = random.Random(f"{SEED} {name} {aimed}")  # noqa: S311 - moments, no secrets
     problems = []

@@ -1,4 +1,4 @@
-"""What a manifest says was read and written was read and written, whatever other programs do."""
+"""A manifest lists only what was really read and written, whatever other programs do."""
 
 import hashlib
 import json
@@ -65,7 +65,7 @@ def _slowed(library: Path, folder: Path, kind: str, at: int, sticky: bool) -> di
     ],
 )
 def test_a_manifest_holds_what_the_run_wrote(tmp_path: Path, kind: str, at: int) -> None:
-    """Another program replaces the output again and again: its bytes are never certified."""
+    """If another program keeps replacing the output, its bytes never get into the manifest."""
     library, folder = shim(tmp_path), tmp_path / "here"
     _set_up(folder)
     with _run(folder) as undisturbed:
@@ -82,7 +82,7 @@ def test_a_manifest_holds_what_the_run_wrote(tmp_path: Path, kind: str, at: int)
 
 
 def _change(path: Path, content: bytes) -> None:
-    """Write over a file; its size and its time say nothing."""
+    """Overwrite a file, keeping its size and time."""
     status = path.stat()
     with path.open("r+b") as file:
         file.write(content)
@@ -92,7 +92,7 @@ def _change(path: Path, content: bytes) -> None:
 @pytest.mark.parametrize("kind", ["fsync", pytest.param("read", marks=pytest.mark.stress)])
 @pytest.mark.parametrize("name", ["in.jsonl", "chat.jinja", "recipe.toml"])
 def test_a_manifest_holds_what_the_run_read(tmp_path: Path, name: str, kind: str) -> None:
-    """An input that is written over before it was hashed is not certified as what was read."""
+    """An input that is overwritten before it is hashed is not recorded as what was read."""
     library, folder = shim(tmp_path), tmp_path / "here"
     _set_up(folder)
     content = (folder / name).read_bytes()
@@ -107,7 +107,7 @@ def test_a_manifest_holds_what_the_run_read(tmp_path: Path, name: str, kind: str
     _, said = process.communicate()
     if process.returncode == 0:
         if name == "in.jsonl" and b"b1" in (folder / "out.jsonl").read_bytes():
-            content = _rows("b")  # it was opened later than that
+            content = _rows("b")  # the run opened it after the change
         assert _hashes(folder)[name] == hashlib.sha256(content).hexdigest()
     else:
         assert (process.returncode, b"changed while it was being read" in said) == (1, True)

@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP at any moment: nothing is left behind, and nothing is babbled."""
+"""SIGINT, SIGTERM and SIGHUP at any moment leave no files behind and print no traceback."""
 
 import os
 import random
@@ -31,14 +31,14 @@ SENT = (
 
 
 SWAPPED = (("split, over an old one", 99), ("export, over an old one", 20), ("run, a folder", 20))
-"""Where old files make room for new ones, which takes many calls, and how many are struck."""
+"""Scenes that replace many old files, and how many calls get a signal."""
 
 _BEGUN = re.compile(r'prefpairs/cli/main\.py", line \d+, in (?!<module>)')
-"""What a traceback shows once main() has begun."""
+"""A line of a traceback that shows that main() has begun."""
 
 
 def problems_of(given: Stage, folder: Path, number: int, code: int, stderr: str) -> list[str]:
-    """What is wrong after a signal. The run may have ended before it came."""
+    """The problems after a signal. The run may have ended before the signal arrived."""
     tree = tree_of(folder)
     problems = problems_of_tree(given, tree)
     if "Traceback" in stderr or "Exception ignored" in stderr:
@@ -51,7 +51,7 @@ def problems_of(given: Stage, folder: Path, number: int, code: int, stderr: str)
 
 
 def problems_at_start(given: Stage, folder: Path, number: int, code: int, stderr: str) -> list[str]:
-    """The same. Until main() has begun the interpreter goes down on its own, and may say how."""
+    """The same at startup: before main(), the interpreter ends by itself, perhaps noisily."""
     babbled = "Traceback" in stderr or "Exception ignored" in stderr
     if _BEGUN.search(stderr) or not (code == -number or (code == 1 and babbled)):
         return problems_of(given, folder, number, code, stderr)
@@ -59,7 +59,7 @@ def problems_at_start(given: Stage, folder: Path, number: int, code: int, stderr
 
 
 def wait_for_handlers(process: "subprocess.Popen[bytes]") -> None:
-    """Wait until the program has said what it does on signals; the last of them is SIGTERM."""
+    """Wait until the program has installed its signal handlers; the last one is for SIGTERM."""
     caught = re.compile(r"^SigCgt:\s*([0-9a-f]+)$", re.MULTILINE)
     ended = os.WEXITED | os.WNOHANG | os.WNOWAIT
     while os.waitid(os.P_PID, process.pid, ended) is None:
@@ -103,7 +103,7 @@ def test_a_signal_at_any_call_leaves_nothing_behind(
 def test_a_signal_while_new_files_come_leaves_nothing_behind(
     name: str, most: int, shower: bool, rig: Rig
 ) -> None:
-    """At every call from the first on that is about old files which make room."""
+    """The same at calls from the first one on that moves an old file aside."""
     given = rig.set(name)
     calls = given.calls_of(*KINDS.split(","))
     first = next(at for at, call in enumerate(calls, 1) if "/.old." in call.path)
@@ -121,7 +121,7 @@ def test_a_signal_while_new_files_come_leaves_nothing_behind(
 @pytest.mark.parametrize("number", ENDINGS)
 @pytest.mark.parametrize("name", SENT)
 def test_a_signal_before_any_line_leaves_nothing_behind(name: str, number: int, rig: Rig) -> None:
-    """Between any two lines, too: while something is begun or ended, or a process is forked."""
+    """The same between any two lines, even while a file or process is being opened or forked."""
     given = rig.set(name, counted=False)
     problems = []
     for folder, code, stderr in rig.meet_at_lines(given, number, 60):
@@ -133,7 +133,7 @@ def test_a_signal_before_any_line_leaves_nothing_behind(name: str, number: int, 
 @pytest.mark.stress
 @pytest.mark.parametrize("number", ENDINGS)
 def test_a_signal_while_it_starts_leaves_nothing_behind(number: int, rig: Rig) -> None:
-    """From the first file that the interpreter opens: its own death, or ours, but no litter."""
+    """The same from the first file that the interpreter opens; it may end in its own way then."""
     given = rig.set("pair")
     every = rig.meet(given, Fault("open", 0, "signal"), FAULT_FOLDER="")
     problems = []
@@ -153,7 +153,7 @@ def test_a_signal_while_it_starts_leaves_nothing_behind(number: int, rig: Rig) -
 def test_a_signal_at_random_leaves_nothing_behind(
     name: str, number: int, group: bool, rig: Rig
 ) -> None:
-    """The same, at moments that nobody chose, and to the workers as well, as ^C does it."""
+    """The same at random moments, with the signal sent to workers, too, as Ctrl-C does."""
     given = rig.set(name, counted=False)
     draw = random.Random(f"{SEED} {name} {number} {group}")  # noqa: S311 - moments, no secrets
     problems = []

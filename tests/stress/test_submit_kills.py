@@ -1,4 +1,4 @@
-"""`submit`, killed at each of its requests, goes on with --resume: one job, one deployment."""
+"""`submit`, killed at each of its requests, continues with --resume: one job, one deployment."""
 
 import sys
 from collections.abc import Callable
@@ -13,13 +13,13 @@ from submit_kit import PATHS, record_of, started, submit, write_dataset
 
 DEPLOY = ("--deploy-on-completion", "true")
 REQUESTS = 14
-"""The requests of a run, which are listed in test_submit_steps."""
+"""The number of requests of a run; they are listed in test_submit_steps."""
 
 both = pytest.mark.parametrize("to", ["customizer", "customizer-rl"])
 
 
 def killed_at(number: int, kind: str, to: str, folder: Path) -> Callable[[Double], None]:
-    """Run a submission that ends with `kill -9` at a request."""
+    """Run a submission that is killed with `kill -9` at a request."""
 
     def run(double: Double) -> None:
         double.faults = {number: kind}
@@ -32,7 +32,7 @@ def killed_at(number: int, kind: str, to: str, folder: Path) -> Callable[[Double
 
 
 def assert_done_once(double: Double, folder: Path, to: str) -> None:
-    """Resume, and find one of each."""
+    """Resume, and check that there is one job, one configuration and one deployment."""
     done = submit(double, folder, *DEPLOY, "--resume", to=to)
     assert (done.returncode, done.stderr) == (0, "")
     assert (len(double.jobs), len(double.configs), len(double.deployments)) == (1, 1, 1)
@@ -47,7 +47,7 @@ def assert_done_once(double: Double, folder: Path, to: str) -> None:
 @pytest.mark.parametrize("kind", ["kill before", "kill after"])
 @pytest.mark.parametrize("number", range(REQUESTS))
 def test_kill_at_each_request(number: int, kind: str, to: str, tmp_path: Path) -> None:
-    """Before the service does what it is asked, and after it did."""
+    """Killed before or after the service carries out a request, the submission can be resumed."""
     folder = write_dataset(tmp_path / "data", to)
     with running_double() as double:
         killed_at(number, kind, to, folder)(double)
@@ -57,7 +57,7 @@ def test_kill_at_each_request(number: int, kind: str, to: str, tmp_path: Path) -
 @both
 @pytest.mark.full
 def test_kill_after_the_job_is_created(to: str, tmp_path: Path) -> None:
-    """The one place where a job could get lost, or be submitted twice."""
+    """A kill after the job was created could lose the job or submit it twice."""
     folder = write_dataset(tmp_path / "data", to)
     with running_double() as double:
         killed_at(8, "kill after", to, folder)(double)
@@ -69,7 +69,7 @@ def test_kill_after_the_job_is_created(to: str, tmp_path: Path) -> None:
 @both
 @pytest.mark.stress
 def test_kill_twice(to: str, tmp_path: Path) -> None:
-    """The run that goes on is killed, too, wherever it is."""
+    """A second kill, during the resumed run, is survived, too."""
     for number in range(1, REQUESTS):
         folder = write_dataset(tmp_path / str(number), to)
         with running_double() as double:

@@ -1,4 +1,4 @@
-"""Several runs at once with one target: afterwards all that stands there is of one of them."""
+"""Several runs write to the same output at once: the final files all come from one of them."""
 
 import json
 import os
@@ -37,7 +37,7 @@ KINDS = "rename,link,unlink,fsync,mkdir"
 
 
 def set_up(folder: Path, *, there: bool) -> None:
-    """An input for each run, which can be told from the others, and what an earlier run made."""
+    """Create an input for each run, with its own answers, and the output of an earlier run."""
     (folder / "m").mkdir(parents=True)
     for size, run in enumerate(("old", *RUNS), 10):
         rows = [
@@ -62,7 +62,7 @@ def set_up(folder: Path, *, there: bool) -> None:
 
 
 def begin(folder: Path, words: str, run: str, env: dict[str, str]) -> "subprocess.Popen[bytes]":
-    """One of the runs."""
+    """Start one of the runs."""
     return subprocess.Popen(
         command(words.format(run=run)),
         cwd=folder,
@@ -73,7 +73,7 @@ def begin(folder: Path, words: str, run: str, env: dict[str, str]) -> "subproces
 
 
 def runs_in(folder: Path, *names: str) -> dict[str, set[str]]:
-    """Of which runs the rows of files are."""
+    """The runs from which the rows of each file come."""
     return {
         name: {json.loads(line)["chosen"] for line in (folder / name).read_text().splitlines()}
         for name in names
@@ -82,7 +82,7 @@ def runs_in(folder: Path, *names: str) -> dict[str, set[str]]:
 
 
 def problems_of_sides(folder: Path, *, killed: bool) -> list[str]:
-    """What is wrong with the sides of a split."""
+    """The problems with the files of a split."""
     sides = runs_in(folder / "data", "train.jsonl", "val.jsonl", "test.jsonl")
     found = set().union(*sides.values())
     problems = [] if len(found) <= 1 else [f"the sides are of {sorted(found)}: {sides}"]
@@ -92,13 +92,13 @@ def problems_of_sides(folder: Path, *, killed: bool) -> list[str]:
 
 
 def litter(folder: Path, *, killed: bool) -> list[str]:
-    """What was left behind."""
+    """The files left behind."""
     found = [str(path) for path in folder.rglob(".*.tmp")]
     return [] if killed else [f"{path} was left behind" for path in found]
 
 
 def ended(processes: "Sequence[subprocess.Popen[bytes]]") -> list[str]:
-    """Each run ends well, or says in one sentence that another one was there."""
+    """Each run succeeds, or reports in one line that another one is writing there."""
     problems = []
     for process in processes:
         _, said = process.communicate(timeout=120)
@@ -110,7 +110,7 @@ def ended(processes: "Sequence[subprocess.Popen[bytes]]") -> list[str]:
 
 
 def slowed(library: Path, folder: Path, kind: str, milliseconds: int) -> dict[str, str]:
-    """What makes each call of a kind come late."""
+    """The environment that delays each call of a kind."""
     fault = Fault(kind, 1, "delay", milliseconds, sticky=True)
     return {"LD_PRELOAD": str(library), "FAULT_FOLDER": str(folder), **fault.told}
 
@@ -120,7 +120,7 @@ def slowed(library: Path, folder: Path, kind: str, milliseconds: int) -> dict[st
     "times", [1, *(pytest.param(times, marks=pytest.mark.stress) for times in (8,))]
 )
 def test_four_splits_into_one_folder(tmp_path: Path, times: int, there: bool) -> None:
-    """All sides are of one run, however the system calls of the four fall between each other."""
+    """Four splits into one folder at once leave the files of one run."""
     library = shim(tmp_path)
     problems = []
     for time_ in range(times):
@@ -136,7 +136,7 @@ def test_four_splits_into_one_folder(tmp_path: Path, times: int, there: bool) ->
 @pytest.mark.parametrize("kind", KINDS.split(","))
 @pytest.mark.parametrize("there", [True, False], ids=["an old folder", "a new folder"])
 def test_any_call_may_come_late(tmp_path: Path, kind: str, there: bool) -> None:
-    """The same with other calls that are slow, each run with another delay."""
+    """The same with other calls delayed, by a different time for each run."""
     library = shim(tmp_path)
     problems = []
     for number in range(4):
@@ -150,7 +150,7 @@ def test_any_call_may_come_late(tmp_path: Path, kind: str, there: bool) -> None:
 
 @pytest.mark.parametrize("there", [True, False], ids=["an old file", "a new file"])
 def test_a_file_and_its_summary_are_of_one_run(tmp_path: Path, there: bool) -> None:
-    """A run that comes between the two names of another one waits: its counts are of its rows."""
+    """A run waits while another one renames its two files: the counts match the rows."""
     library, folder = shim(tmp_path), tmp_path / "here"
     set_up(folder, there=there)
     before = (folder / "out.jsonl").read_bytes() if there else b""
@@ -168,7 +168,7 @@ def test_a_file_and_its_summary_are_of_one_run(tmp_path: Path, there: bool) -> N
 @pytest.mark.stress
 @pytest.mark.parametrize("words", [SPLIT, EXPORT, CUSTOMIZER, RECIPE])
 def test_runs_that_are_killed_among_others(tmp_path: Path, words: str) -> None:
-    """What is there is of one run, though perhaps not all of it; one more run makes it whole."""
+    """If some of the runs are killed, the files come from one run; one more run completes them."""
     library = shim(tmp_path)
     draw = random.Random(f"{SEED} {words}")  # noqa: S311 - moments, no secrets
     problems = []
@@ -204,7 +204,7 @@ def _verify(folder: Path) -> "subprocess.Popen[bytes]":
 
 
 def test_no_lock_outlives_its_run(tmp_path: Path) -> None:
-    """A run that was killed while it held the folder is in nobody's way."""
+    """A run that was killed while it held the lock does not block the next one."""
     library = shim(tmp_path)
     set_up(tmp_path / "here", there=True)
     env = slowed(library, tmp_path / "here", "rename", 60_000)
