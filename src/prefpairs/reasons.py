@@ -12,6 +12,7 @@ LOSSES = {
     "other_agent": "another agent than the trained one spoke, such as a judge or simulated user",
     "branched": "the conversation has several ends (it was compacted or rewritten on the way), so "
     "no single prompt leads to what was scored",
+    "turns_unclear": "nothing tells which turns of the rollout are the model's",
     "no_samples": "the log holds no samples",
     "no_task": "nothing in the row says which task it is a rollout of",
     "placeholder": "a placeholder line instead of a rollout",

@@ -40,15 +40,17 @@ FILES = [
     Sample("inspect", "real_popularity.eval", "inspect-ai"),
     Sample("inspect", "real_log_formats.eval", "inspect-ai"),
     Sample("harbor", "job/", "harbor", ("--score", "correct")),
+    Sample("nemo-rl", "train_data_step1.jsonl", "nemo-rl"),
+    Sample("nemo-rl", "val_data_step0.jsonl", "nemo-rl"),
 ]
 
 
 def _names(group: str, index: int | None, origin: str) -> set[str]:
-    """What the answers may call a rollout: by line, trace, sample and epoch, or trial."""
+    """What the answers may call a rollout: by line, trace, sample and epoch, trial, or number."""
     holder, _, place = origin.rpartition(":")
     line, _, number = place.partition("#")
-    names = {f"L{line}", f"L{line}.{int(number or 1) - 1}", Path(holder).parent.name}
-    parts = json.loads(group)
+    names = {f"L{line}", f"L{line}.{int(number or 1) - 1}", Path(holder).parent.name, f"idx{index}"}
+    parts = [] if group.startswith("prompt:") else json.loads(group)
     return names | {f"{part}/{index}" for part in parts}
 
 

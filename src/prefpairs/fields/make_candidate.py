@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from prefpairs.errors import BadField
 from prefpairs.fields.answers_in_row import Place, WeightedScore, single_answer_at
-from prefpairs.fields.read_options import ReadOptions, Unrender
+from prefpairs.fields.read_options import ReadOptions, Unrender, run_length
 from prefpairs.model.candidate import Candidate, candidate_of, read_text
 from prefpairs.model.identity import BY_PROMPT, canonical_json, digest_prompt, group_of_prompt
 from prefpairs.model.json_codec import decode, decode_counting, finite
@@ -302,10 +302,21 @@ def group_of(
         if not group:
             group = group_of_prompt(digest_prompt(prompt)) + (apart and f":{apart}")
         return canonical_json([label, group]).decode() if options.group_by == "file" else group
-    values = [answer.look_up(path) for path in options.group_by]
-    if any(value is MISSING or value is None for value in values):
-        raise Unusable("no_group")
+    values = [_key_of(answer, word) for word in options.group_by]
     return canonical_json([*values, apart] if apart else values).decode()
+
+
+def _key_of(answer: Answer, word: str) -> Any:
+    """The value of a field that --group-by names, or the number of its run of rows."""
+    path, rows = run_length(word)
+    value = answer.look_up(path)
+    if value is MISSING or value is None:
+        raise Unusable("no_group")
+    if rows is None:
+        return value
+    if type(value) is not int:
+        raise BadField(path, value, f"a whole number, for --group-by {word}")
+    return value // rows
 
 
 def meta_of(answer: Answer, task: str | None, options: ReadOptions) -> dict[str, Any] | None:

@@ -1,5 +1,6 @@
 """The options that say what is read out of rows: scores, prompts, responses, groups."""
 
+import re
 from collections.abc import Iterator, Sequence
 from math import isfinite, nan
 from typing import Literal, Protocol, cast
@@ -79,6 +80,19 @@ def _group_by(word: str) -> GroupBy:
     return paths
 
 
+_RUNS = re.compile(r"(.+)//([1-9][0-9]*)")
+
+
+def run_length(word: str) -> tuple[str, int | None]:
+    """The path in a word of --group-by, and how many rows in a row are one group, if it says so.
+
+    >>> run_length("idx//4"), run_length("task_id")
+    (('idx', 4), ('task_id', None))
+    """
+    found = _RUNS.fullmatch(word)
+    return (found[1], int(found[2])) if found else (word, None)
+
+
 def _reasons_to_keep(words: list[str] | None) -> frozenset[str]:
     return frozenset(one_of("reason", word, *SWITCHABLE) for word in split_words(words))
 
@@ -140,7 +154,8 @@ class ReadOptions:
         panel=READ,
         convert=_group_by,
         help="Which candidates compete: those of one task (auto), prompt or file, or those that "
-        "agree in these fields. Different prompts never compete. Trinity-RFT: also task, "
+        "agree in these fields; idx//4 makes a group of each 4 numbers, from 0. Different "
+        "prompts never compete. Trinity-RFT: also task, "
         "run, step, or sample for one item of the dataset across epochs.",
     )
     step_name: str = option(

@@ -78,6 +78,24 @@ def read_tokens(ids: Any, prompt_length: Any, mask: Any) -> RolloutTokens | None
     return RolloutTokens(ids, prompt_length, mask)
 
 
+def read_masked(ids: Any, mask: Sequence[int], field: str) -> RolloutTokens | None:
+    """The tokens up to the model's last one, if there are any, by a mask of all tokens.
+
+    >>> read_masked([7, 8, 9, 0], [0, 1, 1, 0], "tokens").field
+    {'ids': [7, 8, 9], 'prompt_length': 1, 'mask': [1, 1]}
+    """
+    if ids is None or 1 not in mask:
+        return None
+    ids = _whole_numbers(ids, field, TOKENS_END)
+    start, end = mask.index(1), len(mask) - mask[::-1].index(1)
+    return read_tokens(ids[:end], start, mask[:end])
+
+
+def read_mask(values: Any, field: str) -> list[int]:
+    """A mask of ones and zeros."""
+    return _whole_numbers(values, field, 2)
+
+
 def read_appended(prompt: Any, answer: Any, field: str) -> dict[str, Any] | None:
     """The `tokens` field, if a row has the tokens of prompt and answer separately."""
     if prompt is None or answer is None:

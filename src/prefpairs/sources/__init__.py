@@ -23,6 +23,7 @@ SOURCES = {
     "verifiers-v0": "verifiers before 0.4: results.jsonl, a rollout a line",
     "inspect-ai": "Inspect logs (.eval, .json): the samples of an evaluation, several epochs each",
     "harbor": "Harbor: the trials of a job, with the trajectories of their agents (ATIF)",
+    "nemo-rl": "NeMo RL: train_data_step*.jsonl and val_data_step*.jsonl of a run's logs",
     "generic": "any rows with a prompt, a response and a score, named by paths or guessed",
 }
 """Every source, in the order in which `auto` tries them."""
@@ -44,6 +45,7 @@ KEY_COLUMNS = {
     "verifiers-v0": ("example_id",),
     "inspect-ai": ("eval", "epoch"),
     "harbor": ("trial_name",),
+    "nemo-rl": ("rewards",),
 }
 """The columns of which every row of a source has at least one; the source itself looks closer."""
 

@@ -66,6 +66,7 @@ VALUES = {
     "eval": {"task": "t"},
     "epoch": 1,
     "trial_name": "t",
+    "rewards": [1.0],
 }
 
 
@@ -76,6 +77,7 @@ def test_sources_know_rows_by_their_signs(columns: tuple[str, ...]) -> None:
     """No row is passed over by looking at its columns first."""
     fields = {"group": "g", "prompt": "Q", "response": "A", "score": 1, "prompt_length": 1}
     fields |= {"completion": "A", "timing": {}, "samples": []}
+    fields |= {"content": [["Q"]], "idx": 0}
     fields |= {"task_name": "t", "verifier_result": None}
     fields |= {"input": "Q", "target": "T", "messages": [], "scores": {}}
     record = json.dumps({**fields, **{column: VALUES[column] for column in columns}}).encode()
