@@ -1,9 +1,10 @@
-"""The command that `export --to nemo-rl` writes, held against how NeMo RL reads its words.
+"""What `export --to nemo-rl` writes beside the data, held against how NeMo RL reads it.
 
 NeMo RL is on no package index. NEMO_RL_SRC names a checkout: then its own run_dpo.py runs with the
-words of `dpo.sh`, up to setup(). NEMO_RL_PYTHON names a Python with its dependencies; without it
-modules that need them are stood in for, and no row is loaded. Without a checkout the words
-are held against configurations of the documented keys, by Hydra's own parser (TRAINERS=quick).
+configuration of `dpo.sh`, up to setup(). NEMO_RL_PYTHON names a Python with its dependencies;
+without it, modules that need them are stood in for, and no row is loaded. Without a checkout, our
+file extends one of the documented keys, as OmegaConf and Hydra's own parser read them
+(TRAINERS=quick).
 """
 
 import json
@@ -24,11 +25,15 @@ sys.path.append(str(CONSUMERS))
 from venvs import python_of  # noqa: E402 - a program, not a package
 
 COMMON = """
-dpo: {val_period: 25, val_at_start: true}
+dpo: {val_period: 25, val_at_start: true, max_num_steps: 150, seed: 42}
 checkpointing: {enabled: true, metric_name: METRIC, keep_top_k: 3}
 policy:
   model_name: meta-llama/Llama-3.2-1B-Instruct
   tokenizer: {name: meta-llama/Llama-3.2-1B-Instruct}
+  train_global_batch_size: 128
+  dtensor_cfg: {enabled: true}
+cluster: {gpus_per_node: 1, num_nodes: 1}
+logger: {log_dir: logs, monitor_gpus: true}
 """
 DATA = {
     "0.3": "data: {max_input_seq_length: 1024, dataset_name: HelpSteer3}",
@@ -55,7 +60,7 @@ def release_of(tree: Path) -> str:
 
 def exported(folder: Path, target: str, release: str, sides: list[str]) -> Path:
     """A dataset of our sample pairs, with its command."""
-    given, out = folder / "data", folder / "out"
+    given, out = folder / "data", folder / "o'ut 1"
     given.mkdir()
     for side in sides:
         rows = [{"prompt": f"{side} {n}?", "chosen": "Yes.", "rejected": "No."} for n in range(3)]
@@ -73,8 +78,9 @@ def reached(out: Path, folder: Path, cwd: Path, *words: str) -> dict[str, Any]:
     program.write_text(f'#!/bin/sh\nshift {words[0]}\nexec {" ".join(words[1:])} "$@"\n', "utf-8")
     program.chmod(0o755)
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    words_of_user = f"policy.model_name={MODEL}", "cluster.gpus_per_node=8"
     done = subprocess.run(
-        ["sh", str(out / "dpo.sh"), f"policy.model_name={MODEL}"],
+        ["sh", str(out / "dpo.sh"), *words_of_user],
         cwd=cwd,
         env={**os.environ, "PATH": path},
         capture_output=True,
@@ -91,6 +97,10 @@ def check(config: dict[str, Any], out: Path, release: str, sides: list[str]) -> 
     assert config["policy"]["model_name"] == MODEL
     assert config["policy"]["tokenizer"]["name"] == MODEL
     assert config["checkpointing"]["enabled"] is True
+    assert config["checkpointing"]["keep_top_k"] == 3  # what we leave out is as it was
+    assert config["dpo"]["seed"] == 42
+    assert config["cluster"] == {**config["cluster"], "gpus_per_node": 8, "num_nodes": 1}
+    assert config["policy"]["train_global_batch_size"] == 2  # of three rows
     data, val = config["data"], str(out / "val.jsonl")
     nested = tuple(map(int, release.split("."))) >= (0, 6)
     train = data["train"]["data_path"] if nested else data["train_data_path"]
@@ -118,18 +128,20 @@ SIDES = pytest.mark.parametrize("sides", [["train"], ["train", "val"]], ids="+".
 @SIDES
 @pytest.mark.parametrize("release", DATA)
 @pytest.mark.parametrize("target", ["nemo-rl", "nemo-rl-ranked"])
-def test_words_are_those_of_the_documented_keys(
+def test_the_configuration_extends_that_of_a_release(
     tmp_path: Path, target: str, release: str, sides: list[str]
 ) -> None:
-    """Hydra takes each of them, and they say what they should."""
+    """OmegaConf loads both, Hydra takes overrides of them, and they say what they should."""
     if (target, release) == ("nemo-rl-ranked", "0.3"):
         pytest.skip("this release has no such data set")
     metric = "val_loss" if release < "0.6" else "val:validation-default_loss"
-    config = tmp_path / "dpo.yaml"
+    tree = tmp_path / "check'out"
+    config = tree / "examples" / "configs" / "dpo.yaml"
+    config.parent.mkdir(parents=True)
     config.write_text(COMMON.replace("METRIC", f'"{metric}"') + DATA[release], "utf-8")
     out = exported(tmp_path, target, release, sides)
     program = str(CONSUMERS / "nemo_rl_words.py")
-    answer = reached(out, tmp_path, tmp_path, "2", python_of("hydra"), program, str(config))
+    answer = reached(out, tmp_path, tree, "2", python_of("hydra"), program)
     check(answer["config"], out, release, sides)
 
 
@@ -137,7 +149,7 @@ def test_words_are_those_of_the_documented_keys(
 @SIDES
 @pytest.mark.parametrize("target", ["nemo-rl", "nemo-rl-ranked"])
 def test_its_own_script_reaches_setup(tmp_path: Path, target: str, sides: list[str]) -> None:
-    """With the words of the checkout's release; files are loaded where that is possible."""
+    """In the words of the checkout's release; files are loaded where that is possible."""
     tree = Path(TREE)
     release = release_of(tree)
     if target == "nemo-rl-ranked" and release < "0.4":

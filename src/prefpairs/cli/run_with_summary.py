@@ -41,6 +41,11 @@ def run_with_summary(plan: Plan) -> None:
         raise
     if not quiet:
         write_stderr(summary_text(shown, ledger, written))
+    if plan.write.example and ledger.example is not None:
+        from prefpairs.cli.terminal.next_steps import example_pair
+
+        write_stderr(example_pair(*ledger.example))
+    if not quiet:
         if shown != "pairs" and _cpu_seconds() - begin > LONG and core_would_help():
             write_stderr(_HINT)
         whole = plan.split is None and plan.export is None

@@ -64,6 +64,7 @@ class WritePlan:
     output: str = STDOUT
     out_dir: str | None = None
     force: bool = False
+    example: bool = False
     keep_if_same: bool = False
 
     def check(self) -> None:
@@ -92,6 +93,7 @@ class WriteDataset(WritePlan):
         help="Directory for the dataset of --to TARGET, with a configuration that runs.",
     )
     force: bool = _force_option()
+    example: bool = flag(panel=_WRITE, help="Print the first pair at the end, as JSON.")
 
 
 @options

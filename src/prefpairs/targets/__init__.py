@@ -80,6 +80,7 @@ OF_TARGETS = frozenset(
         "final_metrics.json",
         "job.json",
         "kto.sh",
+        "slurm.sh",
     }
 )
 """The files that targets write into a folder, except cards; old ones would not fit new data."""

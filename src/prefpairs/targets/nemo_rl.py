@@ -19,25 +19,79 @@ BATCH = 128
 SUFFIXES = (".jsonl", ".json", ".parquet", ".arrow", ".csv", ".txt")
 """The file name extensions that its loader knows; any other name is read as a dataset's name."""
 
+FILES = ("dpo.sh", "dpo.yaml", "slurm.sh")
+"""The files around the data."""
+
 TEXT = frozenset({"text"})
 
+_CONFIGURATION = """\
+# DPO with NeMo RL on the files of this folder: dpo.sh says where they are (PREFERENCES).
+# All that is not here is as in the checkout of NeMo RL in which it runs.
+defaults: ${{oc.env:PWD}}/examples/configs/dpo.yaml
+
+data:
+{data}
+policy:
+  model_name: ???  # sh dpo.sh policy.model_name=MODEL
+  tokenizer:
+    name: ${{policy.model_name}}
+  max_total_sequence_length: 1024  # NeMo RL masks pairs that are longer: they teach nothing
+  train_global_batch_size: {batch}  # pairs; an incomplete batch is no step
+  train_micro_batch_size: {micro}
+
+dpo:
+  reference_policy_kl_penalty: 0.05
+  preference_loss_weight: 1.0
+  sft_loss_weight: 0.0
+  max_num_epochs: 1
+  max_num_steps: 1000000  # NeMo RL's own 150 would leave out the rest of a larger dataset
+{validation}
+checkpointing:
+  enabled: true
+  checkpoint_dir: results/dpo  # a run continues from what it finds there
+{metric}
+logger:
+  log_dir: logs
+  wandb_enabled: false  # needs `wandb login`
+  wandb:
+    project: dpo
+    name: dpo
+
+cluster:
+  gpus_per_node: 1
+  num_nodes: 1
+"""
 _SCRIPT = """#!/bin/sh
 # DPO with NeMo RL on the files of this folder. Run it in a checkout of NeMo RL:
-#   sh {script} policy.model_name=MODEL [OVERRIDE]...
-# The tokenizer is the model's, unless policy.tokenizer.name names another one.
-# A training batch is policy.train_global_batch_size pairs (128): with fewer there is no step.
-{remark}here=$(cd "$(dirname "$0")" && pwd)
-exec uv run examples/run_dpo.py{words} "$@"
+#   sh dpo.sh policy.model_name=MODEL [cluster.gpus_per_node=8] [OVERRIDE]...
+PREFERENCES=$(cd "$(dirname "$0")" && pwd)
+export PREFERENCES PWD
+exec uv run examples/run_dpo.py --config "$PREFERENCES/dpo.yaml" "$@"
 """
-
-
-# The shipped configuration sets a tokenizer of its own, whatever the model is.
-_OWN_TOKENIZER = "'policy.tokenizer.name=${policy.model_name}'"
-_STAND_IN = (
-    "# This release loads a validation file: it gets the training file, and never uses it.\n"
-)
-_NEVER_VALIDATE = ("dpo.val_period=0", "dpo.val_at_start=false", "checkpointing.metric_name=null")
-"""The options without a validation set; checkpoints are then kept by age."""
+_SLURM = """#!/bin/sh
+# DPO with NeMo RL on several nodes, with Slurm. Run it in a checkout of NeMo RL, which has ray.sub:
+#   CONTAINER=IMAGE NODES=2 sh slurm.sh policy.model_name=MODEL [OVERRIDE]...
+# GPUS_PER_NODE is 8 by default. MOUNTS adds to the checkout and this folder. SBATCH_ACCOUNT and
+# SBATCH_PARTITION are needed, as ray.sub names none; they and SBATCH_TIMELIMIT are read by sbatch.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+: "${CONTAINER:?names the image of NeMo RL}"
+nodes=${NODES:-2}
+gpus=${GPUS_PER_NODE:-8}
+quoted() { printf %s "$1" | sed "s/'/'\\\\\\\\''/g; 1s/^/'/; \\$s/\\$/'/"; }
+COMMAND="sh $(quoted "$here/dpo.sh") cluster.num_nodes=$nodes cluster.gpus_per_node=$gpus"
+for word in "$@"; do COMMAND="$COMMAND $(quoted "$word")"; done
+MOUNTS="$PWD:$PWD,$here:$here${MOUNTS:+,$MOUNTS}"
+GPUS_PER_NODE=$gpus
+export COMMAND CONTAINER MOUNTS GPUS_PER_NODE
+exec sbatch --nodes="$nodes" --gres="gpu:$gpus" ray.sub
+"""
+_VALIDATE = "  val_period: 25\n  val_at_start: true\n  val_global_batch_size: {batch}\n"
+_NEVER_VALIDATE = "  val_period: 0\n  val_at_start: false\n"
+_BEST = "  metric_name: val:validation-default_loss\n  higher_is_better: false\n"
+_NEWEST = "  metric_name: null  # without validation, the newest checkpoints are kept\n"
+_STAND_IN = "  # This release loads a validation file: it gets the training file, unused.\n"
+_VALIDATION_BATCH = 8
 
 
 def rows(example: Example, options: ExportOptions) -> list[Row]:
@@ -97,41 +151,48 @@ def rewards(example: Example) -> Row:
 
 
 def extras(dataset: Dataset) -> Mapping[str, str]:
-    """The command that trains."""
-    return {"dpo.sh": command(dataset, "BinaryPreferenceDataset")}
+    """The configuration, and the commands that train with it."""
+    return files_to_train("BinaryPreferenceDataset", dataset)
 
 
-def command(dataset: Dataset, loader: str) -> str:
-    """The command that trains, with the options of the release."""
-    train, val = dataset.train, dataset.files.get("val")
-    words = [_OWN_TOKENIZER, *_overrides(dataset.options.release, loader, train, val)]
-    stands_in = dataset.options.release == OLDEST and val is None
-    return _SCRIPT.format(
-        script="dpo.sh",
-        remark=_STAND_IN if stands_in else "",
-        words="".join(f" \\\n  {word}" for word in words),
+def files_to_train(loader: str, dataset: Dataset) -> Mapping[str, str]:
+    """The configuration for a loader, in the words of the release, and the commands."""
+    release, val = dataset.options.release, dataset.files.get("val")
+    batch = _batch_of(dataset, "train", BATCH)
+    if val is None:
+        validation, metric = _NEVER_VALIDATE, _NEWEST
+    else:
+        validation = _VALIDATE.format(batch=_batch_of(dataset, "val", _VALIDATION_BATCH))
+        metric = _BEST if release not in RELEASES[:2] else ""  # they have names of their own
+    configuration = _CONFIGURATION.format(
+        data=_data(release, loader, dataset.train, val),
+        batch=batch,
+        micro=min(batch, 2),
+        validation=validation,
+        metric=metric,
     )
+    return {"dpo.sh": _SCRIPT, "dpo.yaml": configuration, "slurm.sh": _SLURM}
 
 
-def _overrides(release: str | None, loader: str, train: str, val: str | None) -> list[str]:
-    """The overrides, with paths in Hydra's quotes inside those of the shell."""
-    path = "'$here/{}'".format
+def _batch_of(dataset: Dataset, side: str, most: int) -> int:
+    """The largest power of two for which the rows of a side are enough."""
+    rows = dataset.rows.get(side) or next(iter(dataset.rows.values()))
+    return min(most, 1 << max(1, rows).bit_length() - 1)
+
+
+def _data(release: str | None, loader: str, train: str, val: str | None) -> str:
+    """The files, under the names of the release."""
+    place = "${{oc.env:PREFERENCES}}/{}".format
     if release in RELEASES[:2]:
         name = "prefpairs" if release == OLDEST else loader
-        words = [f"++data.dataset_name={name}", f'"++data.train_data_path={path(train)}"']
+        lines = f"  dataset_name: {name}\n  train_data_path: {place(train)}\n"
         if val is not None:
-            return [*words, f'"++data.val_data_path={path(val)}"']
-        stand_in = f'"++data.val_data_path={path(train)}"' if release == OLDEST else None
-        return [*words, stand_in or "++data.val_data_path=null", *_NEVER_VALIDATE]
-    words = [f"data.train.dataset_name={loader}", f'"+data.train.data_path={path(train)}"']
-    if val is None:
-        return [*words, "data.validation=null", *_NEVER_VALIDATE]
-    return [
-        *words,
-        f"data.validation.dataset_name={loader}",
-        f'"+data.validation.data_path={path(val)}"',
-        "data.validation.split=train",
-    ]
+            return f"{lines}  val_data_path: {place(val)}\n"
+        stand_in = f"{_STAND_IN}  val_data_path: {place(train)}\n"
+        return lines + (stand_in if release == OLDEST else "  val_data_path: null\n")
+    side = f"    dataset_name: {loader}\n    data_path: {{}}\n    split: train\n".format
+    lines = "  train:\n" + side(place(train))
+    return lines + ("  validation: null\n" if val is None else f"  validation:\n{side(place(val))}")
 
 
 TARGET = Target(
@@ -146,7 +207,7 @@ TARGET = Target(
         **REWARDS,
     },
     extras=extras,
-    extra_names=("dpo.sh",),
+    extra_names=FILES,
     supports=ChatSupport(earlier_reasoning=False),
     single=True,
     releases=RELEASES,

@@ -12,7 +12,7 @@ from prefpairs.errors import BadField
 from prefpairs.model.message import Text, as_chat
 from prefpairs.targets.base import ChatSupport, Dataset, Example, Target
 from prefpairs.targets.export_options import ExportOptions
-from prefpairs.targets.nemo_rl import BATCH, RELEASES, SUFFIXES, check_prompt, command
+from prefpairs.targets.nemo_rl import BATCH, FILES, RELEASES, SUFFIXES, check_prompt, files_to_train
 
 
 def rows(example: Example, options: ExportOptions) -> list[Row]:
@@ -81,8 +81,8 @@ def _completion(rank: int, answer: Text, score: float | None) -> dict[str, Any]:
 
 
 def extras(dataset: Dataset) -> Mapping[str, str]:
-    """The command that trains."""
-    return {"dpo.sh": command(dataset, "PreferenceDataset")}
+    """The configuration, and the commands that train with it."""
+    return files_to_train("PreferenceDataset", dataset)
 
 
 TARGET = Target(
@@ -90,7 +90,7 @@ TARGET = Target(
     rows=rows,
     columns={"context": None, "completions": None, "pair_id": None, "reward_gap": None},
     extras=extras,
-    extra_names=("dpo.sh",),
+    extra_names=FILES,
     supports=ChatSupport(calls=True, earlier_reasoning=False, names=True),
     releases=RELEASES[1:],
     rules=Rules(

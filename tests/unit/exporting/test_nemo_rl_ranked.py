@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from target_rows import DEEP, PLAIN, TOLD, calling, extras_of, model, rows_of, system, told, user
+from target_rows import DEEP, PLAIN, TOLD, calling, model, rows_of, system, told, user
 
 from prefpairs.errors import BadField
 from prefpairs.targets.nemo_rl_ranked import read
@@ -82,9 +82,3 @@ def test_rows_that_rank_nothing(completions: Any, field: str) -> None:
     with pytest.raises(BadField) as caught:
         read({"context": [user("Q")], "completions": completions})
     assert caught.value.field == field
-
-
-def test_command() -> None:
-    """It names its own loader."""
-    script = extras_of("nemo-rl-ranked", "train")["dpo.sh"]
-    assert "data.train.dataset_name=PreferenceDataset \\\n" in script

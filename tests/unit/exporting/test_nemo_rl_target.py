@@ -1,6 +1,12 @@
 """NeMo RL: a prompt in chat form, answers of plain text."""
 
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
 import pytest
+import yaml
 from target_rows import (
     CALLED,
     DEEP,
@@ -16,7 +22,10 @@ from target_rows import (
     user,
 )
 
-from prefpairs.targets.nemo_rl import read, text_of
+from prefpairs.dataset.row_rules import Row
+from prefpairs.targets.base import Dataset
+from prefpairs.targets.export_options import ExportOptions
+from prefpairs.targets.nemo_rl import TARGET, read, text_of
 
 
 def test_row() -> None:
@@ -83,80 +92,157 @@ def test_text_of() -> None:
     assert (text_of("A"), text_of([model("B")])) == ("A", "B")
 
 
-HEAD = (
-    "#!/bin/sh\n"
-    "# DPO with NeMo RL on the files of this folder. Run it in a checkout of NeMo RL:\n"
-    "#   sh dpo.sh policy.model_name=MODEL [OVERRIDE]...\n"
-    "# The tokenizer is the model's, unless policy.tokenizer.name names another one.\n"
-    "# A training batch is policy.train_global_batch_size pairs (128): with fewer there is no "
-    "step.\n"
-)
-STAND_IN = "# This release loads a validation file: it gets the training file, and never uses it.\n"
-BODY = (
-    'here=$(cd "$(dirname "$0")" && pwd)\n'
-    "exec uv run examples/run_dpo.py \\\n"
-    "  'policy.tokenizer.name=${policy.model_name}' \\\n"
-)
-NEVER_VALIDATE = ["dpo.val_period=0", "dpo.val_at_start=false", "checkpointing.metric_name=null"]
+TRAIN = "${oc.env:PREFERENCES}/train.jsonl"
+VAL = "${oc.env:PREFERENCES}/val.jsonl"
+NEVER = {"val_period": 0, "val_at_start": False}
+
+
+def configuration(*sides: str, release: str, target: str = "nemo-rl") -> Any:
+    """The configuration for a dataset of two rows a side."""
+    return yaml.safe_load(extras_of(target, *sides, release=release)["dpo.yaml"])
 
 
 @pytest.mark.parametrize(
-    ("release", "sides", "words"),
+    ("release", "sides", "data"),
     [
         (
             "0.6",
             ["train", "val"],
-            [
-                "data.train.dataset_name=BinaryPreferenceDataset",
-                "\"+data.train.data_path='$here/train.jsonl'\"",
-                "data.validation.dataset_name=BinaryPreferenceDataset",
-                "\"+data.validation.data_path='$here/val.jsonl'\"",
-                "data.validation.split=train",
-            ],
+            {
+                "train": {
+                    "dataset_name": "BinaryPreferenceDataset",
+                    "data_path": TRAIN,
+                    "split": "train",
+                },
+                "validation": {
+                    "dataset_name": "BinaryPreferenceDataset",
+                    "data_path": VAL,
+                    "split": "train",
+                },
+            },
         ),
         (
             "0.6",
             ["train"],
-            [
-                "data.train.dataset_name=BinaryPreferenceDataset",
-                "\"+data.train.data_path='$here/train.jsonl'\"",
-                "data.validation=null",
-                *NEVER_VALIDATE,
-            ],
+            {
+                "train": {
+                    "dataset_name": "BinaryPreferenceDataset",
+                    "data_path": TRAIN,
+                    "split": "train",
+                },
+                "validation": None,
+            },
         ),
         (
             "0.4",
             ["train", "val"],
-            [
-                "++data.dataset_name=BinaryPreferenceDataset",
-                "\"++data.train_data_path='$here/train.jsonl'\"",
-                "\"++data.val_data_path='$here/val.jsonl'\"",
-            ],
-        ),
-        (
-            "0.1",
-            ["train"],
-            [
-                "++data.dataset_name=prefpairs",
-                "\"++data.train_data_path='$here/train.jsonl'\"",
-                "\"++data.val_data_path='$here/train.jsonl'\"",
-                *NEVER_VALIDATE,
-            ],
+            {
+                "dataset_name": "BinaryPreferenceDataset",
+                "train_data_path": TRAIN,
+                "val_data_path": VAL,
+            },
         ),
         (
             "0.4",
             ["train"],
-            [
-                "++data.dataset_name=BinaryPreferenceDataset",
-                "\"++data.train_data_path='$here/train.jsonl'\"",
-                "++data.val_data_path=null",
-                *NEVER_VALIDATE,
-            ],
+            {
+                "dataset_name": "BinaryPreferenceDataset",
+                "train_data_path": TRAIN,
+                "val_data_path": None,
+            },
+        ),
+        (
+            "0.1",
+            ["train"],
+            {"dataset_name": "prefpairs", "train_data_path": TRAIN, "val_data_path": TRAIN},
         ),
     ],
 )
-def test_command(release: str, sides: list[str], words: list[str]) -> None:
+def test_configuration(release: str, sides: list[str], data: Row) -> None:
     """In the words of the release, for the files that are there."""
-    script = extras_of("nemo-rl", *sides, release=release)["dpo.sh"]
-    remark = STAND_IN if release == "0.1" and "val" not in sides else ""
-    assert script == HEAD + remark + BODY + " \\\n".join(f"  {word}" for word in words) + ' "$@"\n'
+    found = configuration(*sides, release=release)
+    assert found["data"] == data
+    validates = "val" in sides
+    assert found["dpo"].items() >= ({"val_period": 25} if validates else NEVER).items()
+    assert found["policy"]["tokenizer"] == {"name": "${policy.model_name}"}
+    # older releases have other names for the metric, which they set themselves
+    assert ("metric_name" in found["checkpointing"]) == (not validates or release == "0.6")
+    assert {*found} == {
+        *("defaults", "data", "policy", "dpo", "checkpointing", "logger", "cluster")
+    }
+
+
+@pytest.mark.parametrize(("rows", "batch", "micro"), [(1, 1, 1), (100, 64, 2), (500, 128, 2)])
+def test_batches_that_the_rows_fill(rows: int, batch: int, micro: int) -> None:
+    """NeMo RL leaves out an incomplete batch, and takes no step without a complete one."""
+    dataset = Dataset(
+        {"train": "train.jsonl", "val": "val.jsonl"},
+        {"train": rows, "val": 5},
+        frozenset(),
+        ExportOptions(release="0.6"),
+    )
+    found = yaml.safe_load(TARGET.extras(dataset)["dpo.yaml"])
+    assert found["policy"]["train_global_batch_size"] == batch
+    assert found["policy"]["train_micro_batch_size"] == micro
+    assert found["dpo"]["val_global_batch_size"] == 4
+
+
+def test_ranked_answers_have_another_loader() -> None:
+    """All else is the same."""
+    plain, ranked = (
+        extras_of(name, "train", release="0.6") for name in ("nemo-rl", "nemo-rl-ranked")
+    )
+    assert ranked == {
+        name: text.replace("BinaryPreferenceDataset", "PreferenceDataset")
+        for name, text in plain.items()
+    }
+
+
+def test_several_nodes(tmp_path: Path) -> None:
+    """Slurm runs dpo.sh in the container, with all words as they were typed."""
+    folder, tree, programs = tmp_path / "da'ta 1", tmp_path / "tree", tmp_path / "bin"
+    for each in (folder, tree, programs):
+        each.mkdir()
+    for name, text in extras_of("nemo-rl", "train", release="0.6").items():
+        (folder / name).write_text(text, "utf-8")
+    shown = "printf '%s\\n' \"$@\""
+    sbatch = (
+        f'#!/bin/sh\n{shown} "$CONTAINER" "$MOUNTS" "$GPUS_PER_NODE"\nexec bash -c "$COMMAND"\n'
+    )
+    for name, text in (("sbatch", sbatch), ("uv", f'#!/bin/sh\n{shown} "$PREFERENCES"\n')):
+        (programs / name).write_text(text, "utf-8")
+        (programs / name).chmod(0o755)
+    words = ['policy.model_name=it\'s $HOME \\ "x"', "a=\nb"]
+    done = subprocess.run(
+        ["sh", str(folder / "slurm.sh"), *words],
+        cwd=tree,
+        env={
+            "PATH": f"{programs}:{os.environ['PATH']}",
+            "CONTAINER": "image",
+            "MOUNTS": "/models:/models",
+            "NODES": "3",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.splitlines() == [
+        *("--nodes=3", "--gres=gpu:8", "ray.sub", "image"),
+        f"{tree}:{tree},{folder}:{folder},/models:/models",
+        *("8", "run", "examples/run_dpo.py", "--config", f"{folder}/dpo.yaml"),
+        *("cluster.num_nodes=3", "cluster.gpus_per_node=8"),
+        *"\n".join(words).splitlines(),
+        str(folder),
+    ]
+    assert done.stderr == ""
+
+
+def test_several_nodes_need_an_image(tmp_path: Path) -> None:
+    """It is said before anything runs."""
+    script = tmp_path / "slurm.sh"
+    script.write_text(extras_of("nemo-rl", "train", release="0.6")["slurm.sh"], "utf-8")
+    done = subprocess.run(
+        ["sh", str(script)], env={"PATH": os.environ["PATH"]}, capture_output=True, check=False
+    )
+    assert done.returncode != 0
+    assert b"CONTAINER: names the image of NeMo RL" in done.stderr

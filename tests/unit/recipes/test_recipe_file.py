@@ -155,6 +155,7 @@ TABLES: dict[str, dict[str, Any]] = {
         "out_dir": "data",
         "manifest": "m.json",
         "force": True,
+        "example": True,
         "keep_if_same": True,
     },
 }

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from prefpairs.cli.terminal.safe_text import plural, printable
 from prefpairs.ledger import PAIRING, Ledger
+from prefpairs.model.json_codec import encode_pretty
 from prefpairs.model.message import Message, Text
 from prefpairs.plan import InputPlan, ReadPlan
 from prefpairs.reasons import ALL, CONFLICTING
@@ -86,6 +87,12 @@ def _advice(reason: str, ledger: Ledger) -> str | None:
     names = {name for _, name in ledger.sources}
     of_sources = [source_named(name).advice for name in SOURCES if name in names]
     return next((advice[reason] for advice in (*of_sources, _OF_LOSSES) if reason in advice), None)
+
+
+def example_pair(prompt: Text, chosen: Text, rejected: Text) -> str:
+    """The texts of a pair as JSON, all of them."""
+    whole = encode_pretty({"prompt": prompt, "chosen": chosen, "rejected": rejected}).decode()
+    return "\nexample\n" + "".join(f"{printable(line)}\n" for line in whole[:-1].split("\n"))
 
 
 def next_steps(command: str, ledger: Ledger, output: str) -> str:
