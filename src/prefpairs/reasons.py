@@ -20,6 +20,9 @@ LOSSES = {
     "multi_modal": "the prompt contains images or other media that its text does not represent",
     "only_tokens": "the row has tokens but no text; --tokenizer FILE decodes them",
     "no_score": "the score is missing",
+    "no_label": "no label says which answer is preferred",
+    "tied": "the label prefers neither answer",
+    "both_bad": "the label says that both answers are bad",
     "score_not_finite": "the score is NaN, infinite or beyond 8e307",
     "no_prompt": "the prompt is missing or empty",
     "no_response": "the response is missing",
@@ -66,6 +69,7 @@ NOTICES = {
     "cot and the like) was omitted",
     "items_left_out": "--response selects an item of a list by number, and the other items were "
     "omitted; with [] instead of the number each item is an answer",
+    "annotators_differ": "annotators preferred opposite answers; the label for all of them decides",
     "inserted_turn": "an answer contains an assistant turn that its model did not write",
     "prompt_in_response": "a response that began with its prompt was read without it",
     "leading_turn_moved": "turns before the model's first turn were moved into the prompt",
@@ -137,7 +141,7 @@ PAIRS = {
 """Why a pair was dropped."""
 
 PAIR_NOTICES = {
-    "contradiction_kept": "another pair prefers the other answer; see --conflicts",
+    "contradiction_kept": "another pair prefers the other answer (dedupe --conflicts)",
     "shared_turns_moved": "turns shared by both answers were moved into the prompt",
     "later_turns_left_out": "only the first turn that differs is written (--turns)",
     "answer_begun_in_prompt": "the prompt ended with the beginning of both answers",

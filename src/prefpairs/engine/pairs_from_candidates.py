@@ -231,8 +231,17 @@ class ReadyPairs:
         else:
             self._offsets.append(0)
             self._lengths.append(0)
+            self._count_contradiction(pair)
         line = pair_line(pair)
         self._offsets[slot], self._lengths[slot] = self._spool[1].append(line), len(line)
+
+    def _count_contradiction(self, pair: Pair) -> None:
+        """Count a new pair and the one that prefers the other answer, if there is one."""
+        prompt, tools, chosen, rejected = digests_of(
+            pair.prompt, pair.tools, pair.chosen, pair.rejected
+        )
+        if digest_pair(prompt, tools, rejected, chosen) in self._slots:
+            self._counts.noticed["contradiction_kept"] += 2
 
     def lose(self, reasons: Sequence[str]) -> None:
         """Count pairs that cannot be trained on."""

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from math import isfinite, nan
 from typing import Literal, Protocol, cast
 
-from prefpairs.errors import OptionsConflict, UsageError
+from prefpairs.errors import OptionNeeds, OptionsConflict, UsageError
 from prefpairs.fields.field_names import is_less_better
+from prefpairs.fields.preference_label import Meanings, read_meanings
 from prefpairs.fields.rollout_tokens import Decoder
 from prefpairs.model.marks import MARKS
 from prefpairs.model.message import Message
@@ -132,6 +133,27 @@ class ReadOptions:
     response: str | None = option(
         None, metavar="PATH", panel=READ, help="Path of the response, or of a list of responses."
     )
+    preference: str | None = option(
+        None,
+        metavar="PATH",
+        panel=READ,
+        help="Rows that compare two answers: path of the label that says which is preferred.",
+    )
+    response_a: str | None = option(
+        None, metavar="PATH", panel=READ, help="With --preference: path of answer A."
+    )
+    response_b: str | None = option(
+        None, metavar="PATH", panel=READ, help="With --preference: path of answer B."
+    )
+    preference_map: Meanings = option(
+        (),
+        metavar="LABEL=A|B|tie,...",
+        panel=READ,
+        repeated=True,
+        convert=read_meanings,
+        help="What labels mean, such as 1=A,0=B. negative=A: negative numbers prefer A, positive "
+        "ones B, and 0 is a tie.",
+    )
     context: tuple[str, ...] = option(
         (),
         metavar="PATH,...",
@@ -226,6 +248,7 @@ class ReadOptions:
 
     def check(self) -> None:
         """Raise for options that do not go together."""
+        self._check_preference()
         if self.lower_is_better and "no_score" in self.keep_rows:
             problem = "--keep-rows no_score would count a missing score as the best one"
             raise UsageError(problem, "omit it, or do without --lower-is-better")
@@ -234,6 +257,21 @@ class ReadOptions:
         for reason in sorted(self.keep_rows & self.drop_rows):
             problem = f"--keep-rows and --drop-rows both name {reason}"
             raise UsageError(problem, "leave one of them out")
+
+    def _check_preference(self) -> None:
+        answers = {"--response-a": self.response_a, "--response-b": self.response_b}
+        if self.preference is None:
+            for name, path in answers.items():
+                if path is not None:
+                    raise OptionNeeds(name, "--preference")
+            return
+        for name, path in answers.items():
+            if path is None:
+                raise OptionNeeds("--preference", name)
+        if self.response is not None or self.scores:
+            other = "--score" if self.scores else "--response"
+            reason = "a label compares two answers, a score belongs to one"
+            raise OptionsConflict("--preference", other, reason=reason)
 
     def notes_on_direction(self) -> Iterator[str]:
         """A note for each score whose name says that less is better, while more is taken to be.

@@ -32,7 +32,7 @@ def add_pair(
 ) -> None:
     """Add a pair to the outcome of its row, or the reason why it cannot be used.
 
-    Of the worse answer only the response and its tokens are used.
+    Of the worse answer only the response, its tokens and its meta are used.
     """
     try:
         pair = _pair(better, worse, options, label, reading.noticed)
@@ -62,13 +62,17 @@ def _pair(
         noticed.append("format_differs")
     task = task_of(answer)
     group = group_of(answer.group or task, prompt, answer, options, label)
-    meta = meta_of(answer, task, options)
     better, worse = (
-        Candidate(group, prompt, said, 0.0, tools=tools, tokens=tokens, meta=meta)
-        for said, tokens in (
-            (chosen, tokens_of(answer, options, noticed)),
-            (rejected, tokens_of(other, options, noticed)),
+        Candidate(
+            group,
+            prompt,
+            said,
+            0.0,
+            tools=tools,
+            tokens=tokens_of(one, options, noticed),
+            meta=meta_of(one, task, options),
         )
+        for one, said in ((answer, chosen), (other, rejected))
     )
     pair = make_pair(better, worse, digests, digests.prompt)
     return pair._replace(chosen_score=None, rejected_score=None, gap=None)

@@ -9,14 +9,14 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
-from prefpairs.errors import OptionsBothNeeded, UsageError
+from prefpairs.errors import OptionsBothNeeded, OptionsConflict, UsageError
 from prefpairs.fields.read_options import READ, TROUBLE, ReadOptions
 from prefpairs.files.file_system import is_folder
 from prefpairs.files.input_file import Input, Limits
 from prefpairs.files.input_paths import databases_in, find_inputs
 from prefpairs.files.standard_output import refuse_stdout
 from prefpairs.option import argument, option, options, size_of
-from prefpairs.sources import LAYOUTS, SOURCES, TRACES, check_source, companions_of
+from prefpairs.sources import LAYOUTS, PREFERENCES, SOURCES, TRACES, check_source, companions_of
 from prefpairs.strategies.options import PairOptions
 from prefpairs.targets import OF_TRACES, PAIR_FORMATS
 
@@ -200,6 +200,10 @@ class ReadPlan(InputPlan):
         """The same, where the inputs are found and hold rollouts."""
         source = self.source.replace("_", "-")
         check_source(source)
+        if rows.preference is not None and source not in ("auto", PREFERENCES):
+            raise OptionsConflict("--preference", f"--from {source}")
+        if rows.preference is not None:
+            source = PREFERENCES
         named = {os.path.normpath(given.path) for given in self.inputs}
         skipped = {
             given: known.tool

@@ -24,6 +24,8 @@ SOURCES = {
     "inspect-ai": "Inspect logs (.eval, .json): the samples of an evaluation, several epochs each",
     "harbor": "Harbor: the trials of a job, with the trajectories of their agents (ATIF)",
     "nemo-rl": "NeMo RL: train_data_step*.jsonl and val_data_step*.jsonl of a run's logs",
+    "preferences": "comparisons with a label instead of scores: HelpSteer3, Arena, Tinker, SHP",
+    "reward-bench": "RewardBench 2: lists of right and wrong answers, which score 1 and 0",
     "generic": "any rows with a prompt, a response and a score, named by paths or guessed",
 }
 """Every source, in the order in which `auto` tries them."""
@@ -31,6 +33,9 @@ SOURCES = {
 
 GENERIC = "generic"
 """The source of rows that no other source recognises."""
+
+PREFERENCES = "preferences"
+"""The source of rows whose label --preference names."""
 
 TRACES = "traces"
 """The source of the targets that are made from traces."""
@@ -46,6 +51,14 @@ KEY_COLUMNS = {
     "inspect-ai": ("eval", "epoch"),
     "harbor": ("trial_name",),
     "nemo-rl": ("rewards",),
+    "preferences": (
+        "overall_preference",
+        "preference_strength",
+        "conversation_a",
+        "comparison",
+        "human_ref_A",
+    ),
+    "reward-bench": ("num_correct",),
 }
 """The columns of which every row of a source has at least one; the source itself looks closer."""
 

@@ -57,6 +57,9 @@ def named_paths(options: ReadOptions) -> list[tuple[str, str]]:
     named = [("--score", path) for path, _ in options.scores]
     named += [("--prompt", options.prompt)] if options.prompt else []
     named += [("--response", options.response)] if options.response else []
+    compared = options.preference, options.response_a, options.response_b
+    names = "--preference", "--response-a", "--response-b"
+    named += [(name, path) for name, path in zip(names, compared, strict=True) if path]
     named += [("--context", path) for path in options.context]
     if isinstance(options.group_by, tuple):
         named += [("--group-by", run_length(word)[0]) for word in options.group_by]

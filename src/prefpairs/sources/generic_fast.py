@@ -51,6 +51,9 @@ _FEW = 4
 _SHORT = 15
 """The length of digests: Python stores 15 bytes in 48, and more than that in 64."""
 
+_OF_SOURCES = frozenset(SOURCE_COLUMNS)
+"""Columns by which another source may know a row, so only the general reader may read them."""
+
 _TOOLS = "tools"
 _Score = Annotated[float, Meta(ge=-LARGEST_SCORE, le=LARGEST_SCORE)]
 _NoTools = Annotated[list[Any], Meta(max_length=0)] | None
@@ -77,6 +80,7 @@ def fast_reader_for(
     keys = len({*own, *task, _TOOLS}) == len(own) + len(task) + 1 and all(map(_is_column, own))
     if (
         options.unrender is not None
+        or not _OF_SOURCES.isdisjoint(own)
         or not keys
         or weight != 1
         or more

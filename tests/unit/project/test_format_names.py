@@ -16,7 +16,7 @@ from prefpairs.targets import HOSTS, OF_TRACES, TARGETS
 
 HOME = Path(__file__).parents[3] / "src" / "prefpairs"
 
-ORDINARY = frozenset({"candidates", "generic", "tokens", "traces", "together"})
+ORDINARY = frozenset({"candidates", "generic", "preferences", "tokens", "traces", "together"})
 """Names that are also ordinary words: they count where they are the whole of a string."""
 
 TITLES = ("nemo", "llama-factory", "nat")

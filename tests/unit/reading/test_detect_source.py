@@ -67,6 +67,12 @@ VALUES = {
     "epoch": 1,
     "trial_name": "t",
     "rewards": [1.0],
+    "overall_preference": 1,
+    "preference_strength": 1,
+    "conversation_a": [],
+    "comparison": {"prompt_conversation": [], "completion_A": [], "completion_B": []},
+    "human_ref_A": "A",
+    "num_correct": 1,
 }
 
 
@@ -79,6 +85,9 @@ def test_sources_know_rows_by_their_signs(columns: tuple[str, ...]) -> None:
     fields |= {"completion": "A", "timing": {}, "samples": []}
     fields |= {"content": [["Q"]], "idx": 0}
     fields |= {"task_name": "t", "verifier_result": None}
+    fields |= {"context": "Q", "response1": "A", "response2": "B", "label": "A"}
+    fields |= {"response_1": "A", "response_2": "B", "conversation_b": [], "winner": "tie"}
+    fields |= {"history": "Q", "human_ref_B": "B", "labels": 1, "chosen": [], "rejected": []}
     fields |= {"input": "Q", "target": "T", "messages": [], "scores": {}}
     record = json.dumps({**fields, **{column: VALUES[column] for column in columns}}).encode()
     knowing = [name for name in SOURCES if source_named(name).looks_like(record)]
@@ -94,6 +103,9 @@ def test_sources_know_rows_by_their_signs(columns: tuple[str, ...]) -> None:
         (ReadOptions(context=("x",)), "--context", "x"),
         (ReadOptions(group_by=("x",)), "--group-by", "x"),
         (ReadOptions(keep=("c.0",)), "--keep", "c.0"),
+        (ReadOptions(preference="x"), "--preference", "x"),
+        (ReadOptions(response_a="x"), "--response-a", "x"),
+        (ReadOptions(response_b="x"), "--response-b", "x"),
     ],
 )
 def test_named_paths(options: ReadOptions, option: str, path: str) -> None:

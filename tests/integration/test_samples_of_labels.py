@@ -1,0 +1,74 @@
+"""Files of labels and of other formats without a framework, against what a script found in them.
+
+The files lie beside the repository and are no part of it; without them these tests are skipped.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forked_prefpairs import run
+
+SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
+
+pytestmark = pytest.mark.skipif(not SAMPLES.is_dir(), reason="the sample files are not here")
+
+LABELS = ["helpsteer3_preference", "arena_human_preference", "tinker_comparisons", "shp"]
+ANSWERS = {
+    "helpsteer3_preference": ("response1", "response2"),
+    "arena_human_preference": ("conversation_a", "conversation_b"),
+    "tinker_comparisons": ("completion_A", "completion_B"),
+    "shp": ("A", "B"),
+}
+
+
+def _answer(folder: str, name: str) -> dict[str, Any]:
+    return dict(json.loads((SAMPLES / folder / "answer.json").read_bytes())[name])
+
+
+def _read(path: Path, folder: Path, *words: str, command: str = "pair") -> tuple[Any, Any]:
+    """The rows that a command writes, and its summary."""
+    summary = folder / "summary.json"
+    done = run(command, *words, str(path), "--summary", str(summary), "--quiet")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    return rows, json.loads(summary.read_bytes())
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_labels(name: str, tmp_path: Path) -> None:
+    """Two rollouts a row; ties are dropped; who is preferred, and no scores."""
+    answer = _answer("pairwise", f"{name}.jsonl")
+    pairs, summary = _read(SAMPLES / "pairwise" / f"{name}.jsonl", tmp_path)
+    assert [given["source"] for given in summary["inputs"]] == ["preferences"]
+    ready = summary["stages"]["ready-made"]
+    assert (2 * ready["found"], ready["found"]) == (answer["rollouts"], answer["groups"])
+    assert len(pairs) == answer["pairs"]
+    ties = sum(ready["dropped"].get(reason, 0) for reason in ("tied", "both_bad"))
+    assert ties == sum(group.get("why") == "tie" for group in answer["detail"])
+    known = {group["group"]: group["pair"] for group in answer["detail"] if group["pair"]}
+    for pair in pairs:
+        line = f"L{pair['chosen_origin'].rpartition(':')[2]}"
+        for side in ("chosen", "rejected"):
+            assert f"{line}.{ANSWERS[name][pair[f'{side}_index']]}" in known[line][side]
+            assert pair[f"{side}_score"] is None
+
+
+def test_reward_bench(tmp_path: Path) -> None:
+    """Right answers over wrong ones, by the verdict on each."""
+    answer = _answer("pairwise", "rewardbench2.jsonl")
+    pairs, summary = _read(SAMPLES / "pairwise" / "rewardbench2.jsonl", tmp_path)
+    assert [given["source"] for given in summary["inputs"]] == ["reward-bench"]
+    counts = summary["candidates"]
+    assert (counts["found"], counts["kept"]) == (answer["rollouts"], answer["usable"])
+    assert (summary["groups"], len(pairs)) == (answer["groups"], answer["pairs"])
+    for pair in pairs:
+        row = json.loads(
+            (SAMPLES / "pairwise" / "rewardbench2.jsonl")
+            .read_bytes()
+            .splitlines()[int(pair["chosen_origin"].partition(":")[2].partition("#")[0]) - 1]
+        )
+        assert pair["chosen"] in row["chosen"]
+        assert pair["rejected"] in row["rejected"]
+        assert (pair["chosen_score"], pair["rejected_score"], pair["gap"]) == (1.0, 0.0, 1.0)
