@@ -5,10 +5,8 @@ The codes appear in summaries and in quarantine files, and scripts rely on them.
 
 LOSSES = {
     "masked": "masked out of training (mask_sample, or an action_mask of zeros)",
-    "failed": "the rollout failed, as its program recorded, so that its score means nothing (rows "
-    "of your own: --drop-rows failed)",
-    "incomplete": "the answer was truncated, as its program recorded (rows of your own: "
-    "--drop-rows incomplete)",
+    "failed": "the rollout failed, as its program recorded, so its score means nothing",
+    "incomplete": "the answer was truncated, as its program recorded",
     "other_agent": "another agent than the trained one spoke, such as a judge or simulated user",
     "branched": "the conversation has several ends (it was compacted or rewritten on the way), so "
     "no single prompt leads to what was scored",

@@ -11,6 +11,8 @@ from prefpairs.ledger import Ledger
 from prefpairs.reasons import ALL
 
 _FIRST_FEW = 5
+_WIDEST_HEADS = 60
+"""Longer names are listed once, with numbers, and head their columns by number."""
 _MORE = (
     "`prefpairs explain CODE` explains a reason; `prefpairs show --group KEY` shows the outcome of "
     "each candidate of a group"
@@ -222,9 +224,13 @@ def _wins(wins: Wins) -> Iterator[Section]:
 
 
 def _matrix(matrix: Matrix) -> Section:
-    heads = ("chosen \\ rejected", *matrix.names, "wins of all")
+    names = heads = matrix.names
+    if sum(map(len, names)) > _WIDEST_HEADS:
+        heads = [f"{number}" for number in range(1, len(names) + 1)]
+        names = [f"{number}  {name}" for number, name in zip(heads, names, strict=True)]
+    heads = ["chosen \\ rejected", *heads, "wins of all"]
     rows = []
-    for place, name in enumerate(matrix.names):
+    for place, name in enumerate(names):
         won = sum(matrix.wins[place])
         met = won + sum(row[place] for row in matrix.wins)
         share = f"{won / met:.0%}" if met else ""

@@ -1,16 +1,19 @@
 """The candidates of a group, and the outcome of each when pairs were made."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
+from shlex import quote
 from typing import NamedTuple
 
 from prefpairs.analysis.candidate_outcome import CandidateOutcome, candidate_outcomes
 from prefpairs.engine.candidate_store import CandidateStore
 from prefpairs.engine.ranking import RankedGroup, excluded_members
-from prefpairs.errors import NotThere, UsageError
+from prefpairs.errors import NotJson, NotThere, UsageError
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest
+from prefpairs.model.json_codec import decode
 from prefpairs.plan import PairPlan
 from prefpairs.strategies import strategy_named
 
@@ -35,7 +38,7 @@ class ShownGroup(NamedTuple):
 
 
 def show_group(plan: PairPlan, name: str, ledger: Ledger) -> Iterator[ShownGroup]:
-    """All groups that have a name, or the one name that begins so."""
+    """All groups of this name, or of the one name that begins so or is a list with this item."""
     with CandidateStore(plan) as store:
         store.index(ledger)
         for group in _groups_called(name, store):
@@ -52,18 +55,34 @@ def _groups_called(name: str, store: CandidateStore) -> list[int]:
     if exact:
         return exact
     names = {group: store.fetch(first).group for group, first in enumerate(firsts)}
-    begins = [group for group, known in names.items() if known.startswith(name)]
-    found = dict.fromkeys(names[group] for group in begins)
+    meant = [group for group, known in names.items() if _may_mean(name, known)]
+    found = dict.fromkeys(names[group] for group in meant)
     if len(found) > 1:
-        raise UsageError(f"--group {name}: several groups begin so", _listed([*found]))
+        raise UsageError(f"--group {name}: it may mean several groups", _listed([*found]))
     if not found:
         raise NotThere("group", [name], _listed([*dict.fromkeys(names.values())]))
-    return begins
+    return meant
+
+
+def _may_mean(name: str, known: str) -> bool:
+    """Whether a group's name begins so, or is a JSON list with such an item.
+
+    >>> _may_mean("prompt:2d", "prompt:2d67"), _may_mean("7", '["agent",7]')
+    (True, True)
+    """
+    if known.startswith(name):
+        return True
+    items = None
+    if known.startswith("["):
+        with suppress(NotJson):
+            items = decode(known.encode("utf-8", "surrogateescape"))
+    return isinstance(items, list) and name in map(str, items)
 
 
 def _listed(names: Sequence[str]) -> str | None:
     more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
-    return f"there are {', '.join(names[:_MOST_NAMES])}{more}" if names else None
+    shown = ", ".join(map(quote, names[:_MOST_NAMES]))
+    return f"there are {shown}{more}" if names else None
 
 
 def _shown(group: int, store: CandidateStore, plan: PairPlan) -> ShownGroup:

@@ -1,6 +1,7 @@
 """The outcomes of the candidates of a group."""
 
 import gzip
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -89,9 +90,18 @@ def test_the_beginning_of_a_name() -> None:
     with pytest.raises(UsageError) as caught:
         _shown("al")
     assert (caught.value.problem, caught.value.hint) == (
-        "--group al: several groups begin so",
+        "--group al: it may mean several groups",
         "there are alpha, alpine",
     )
+
+
+def test_an_item_of_a_name() -> None:
+    """Names made of several parts are found by any of them, if it is in one name only."""
+    _write([_row(json.dumps(["env", at]), answer, 1.0) for at, answer in [(1, "a"), (11, "b")]])
+    assert _fared("1") == [(1, "a", ([], []))]
+    with pytest.raises(UsageError) as caught:
+        _shown("env")
+    assert caught.value.hint == """there are '["env", 1]', '["env", 11]'"""
 
 
 def test_one_name_and_several_prompts() -> None:

@@ -65,7 +65,7 @@ class ShowOptions:
         metavar="NAME",
         panel=_WHICH,
         help="Read rollouts or candidates, and show the outcome of each candidate of a group; "
-        "the start of its name is enough.",
+        "the start of its name is enough, or an item of it, such as the id of a task.",
     )
 
     def check_choice(self, seed: int) -> None:
