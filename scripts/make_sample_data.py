@@ -8,6 +8,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from sample_logs import harbor_trials, inspect_log, verifiers_episodes
+
 FOLDER = Path(__file__).parent.parent / "sample_data"
 QUESTIONS = (
     ("How many legs has a spider?", ("Eight.", "Six.", "Eight, in four pairs.", "A few.")),
@@ -32,17 +34,24 @@ def main() -> None:
     write_lines("gym_rollouts.jsonl", [*map(dump, gym_rollouts()), "<PLACEHOLDER ROW>"])
     write_lines("gym_rollouts_failures.jsonl", [dump(failed_rollout())])
     write_lines("gym_no_index.jsonl", map(dump, gym_without_index()))
-    (FOLDER / "nat_workflow_output.json").write_text(
-        json.dumps(nat_items(), indent=2) + "\n", encoding="utf-8"
-    )
+    write_document("nat_workflow_output.json", nat_items())
     write_lines("qa_scored.jsonl", map(dump, scored_answers()))
     write_lines("qa_grouped.jsonl", map(dump, grouped_answers()))
     write_lines("conversations.jsonl", map(dump, conversations()))
-    (FOLDER / "traces").mkdir(exist_ok=True)
     write_lines("trinity_experiences.jsonl", map(dump, experiences()))
     write_lines("traces/traces.jsonl", map(dump, traces()))
     write_model(FOLDER / "traces" / "model")
-    (FOLDER / "traces" / "hints.toml").write_text(HINTS, encoding="utf-8")
+    write_text("traces/hints.toml", HINTS)
+    write_logs()
+
+
+def write_logs() -> None:
+    """Logs of evaluations and agents, each in the folders in which its tool writes it."""
+    write_lines("verifiers/traces.jsonl", map(dump, verifiers_episodes()))
+    write_document("inspect/2026-11-19T09-12-33_sums_Qm3sNVkX.json", inspect_log())
+    for name, (result, trajectory) in harbor_trials().items():
+        write_document(f"harbor/{name}/result.json", result)
+        write_document(f"harbor/{name}/agent/trajectory.json", trajectory)
 
 
 def traces() -> list[dict[str, Any]]:
@@ -166,7 +175,19 @@ def dump(row: Any) -> str:
 def write_lines(name: str, lines: Any) -> None:
     """Write a file of lines."""
     text = "".join(f"{line}\n" for line in lines)
-    (FOLDER / name).write_text(text, encoding="utf-8")
+    write_text(name, text)
+
+
+def write_document(name: str, value: Any) -> None:
+    """Write a file of one JSON value, indented."""
+    write_text(name, json.dumps(value, indent=2) + "\n")
+
+
+def write_text(name: str, text: str) -> None:
+    """Write a file, and the folders that it is in."""
+    path = FOLDER / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
 
 
 def gym_rollouts() -> list[dict[str, Any]]:

@@ -35,6 +35,7 @@ NAVIGATION = {
         "guides/nemo-gym-to-nemo-rl",
         "guides/nat-to-customizer",
         "guides/jsonl-to-trl",
+        "guides/logs-to-trl",
         "guides/make-and-dvc",
         "guides/noisy-scores",
         "guides/before-a-run",
