@@ -24,7 +24,7 @@ Row = dict[str, Any]
 _HEADER = "header.json"
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """What Inspect's own grades count as: correct, partially correct, incorrect, no answer."""
-_CUT_OFF = frozenset({"max_tokens", "model_length"})
+_CUT_OFF = ("max_tokens", "model_length")
 _ATTACHMENT = re.compile(r"(?:attachment|tc)://([0-9a-f]{32})")
 _OF_SAMPLES = frozenset({"epoch", "input", "target", "messages"})
 

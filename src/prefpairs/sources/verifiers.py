@@ -21,17 +21,15 @@ from prefpairs.sources.base import RecordReader, Source
 
 Row = dict[str, Any]
 
-_CUT_OFF = frozenset(
-    {
-        "max_turns",
-        "max_input_tokens",
-        "max_output_tokens",
-        "max_total_tokens",
-        "compaction_failed",
-        "context_length",
-    }
+_CUT_OFF = (
+    "max_turns",
+    "max_input_tokens",
+    "max_output_tokens",
+    "max_total_tokens",
+    "compaction_failed",
+    "context_length",
 )
-"""Why a run stopped before its agent was done."""
+"""Why a run stopped before its agent was done. (Not a set: what a row has may have no hash.)"""
 
 
 def looks_like(record: bytes) -> bool:
