@@ -58,6 +58,7 @@ NAVIGATION = {
         "terminal",
         "reliability",
         "performance",
+        "scaling",
     ],
     "Reference": ["reference/index", "reference/reasons", "decisions/index"],
     "Project": [

@@ -34,6 +34,7 @@ WORKING = {
     ],
     "run": ["recipe.toml"],
     "verify": ["manifest.json"],
+    "shards": ["finish", "."],
     "stats": ["rollouts.jsonl"],
     "report": ["rollouts.jsonl", "-o", "page.html"],
     "show": ["rollouts.jsonl", "--group", "prompt:"],

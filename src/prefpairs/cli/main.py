@@ -25,6 +25,7 @@ COMMANDS = {
     "submit": "Submit a dataset to a training service, watch the job, deploy the model.",
     "run": "Run a whole pipeline from a recipe, in one process.",
     "verify": "Check files against a manifest.",
+    "shards": "Do a step of a run that several machines share.",
     "stats": "Show statistics of pairs, or of rollouts and the pairs they would give.",
     "report": "Write statistics as an HTML page with charts, and pairs to browse.",
     "show": "Show pairs side by side, or the outcome of each candidate of a group.",
@@ -100,7 +101,7 @@ def _say_version() -> int:
 def _run(words: list[str], *, ours: bool) -> int:
     from prefpairs.cli.terminal.error_text import write_error
     from prefpairs.cli.terminal.safe_text import printable, write_stderr
-    from prefpairs.cli.terminal.summary_text import remember_command
+    from prefpairs.cli.terminal.summary_text import remember_command, typed_command
     from prefpairs.errors import PrefpairsError
     from prefpairs.files.standard_output import ClosedPipe, guarded_stdout
 
@@ -111,7 +112,7 @@ def _run(words: list[str], *, ours: bool) -> int:
     except ClosedPipe:
         return 0
     except PrefpairsError as error:
-        write_error(error, words)
+        write_error(error, typed_command())
         return error.exit_code
     except OSError as error:
         write_error(error)
@@ -141,7 +142,7 @@ def _do(words: list[str], *, ours: bool) -> int:
 
         write_help(words[0] if words[0] in COMMANDS else None)
         return 0
-    return _call(words, ours=ours)
+    return call(words, ours=ours)
 
 
 def _no_command(word: str) -> Exception:
@@ -154,7 +155,8 @@ def _no_command(word: str) -> Exception:
     return UnknownWord("command", word, known, "`prefpairs --help` lists the commands")
 
 
-def _call(words: list[str], *, ours: bool) -> int:
+def call(words: list[str], *, ours: bool) -> int:
+    """Run a command; errors are raised."""
     import typer
 
     try:

@@ -2,7 +2,9 @@
 
 import os
 import sys
+from collections.abc import Callable
 
+from prefpairs.cli.plan_of_command import taken
 from prefpairs.cli.terminal.progress_bar import inputs_to_measure, show_progress
 from prefpairs.cli.terminal.safe_text import write_stderr
 from prefpairs.cli.terminal.summary_text import summary_text
@@ -12,6 +14,7 @@ from prefpairs.errors import GateNotMet, NothingCameOut
 from prefpairs.files.standard_output import STDOUT
 from prefpairs.ledger import Ledger
 from prefpairs.plan import Plan
+from prefpairs.plan.runner_plan import LOCAL
 
 LONG = 10.0
 """Seconds of CPU time after which a run on Python alone hints at the native core."""
@@ -24,12 +27,28 @@ _HINT = (
 
 def run_with_summary(plan: Plan) -> None:
     """Run a plan, and say what became of all that was read."""
+    if taken(plan):
+        return
+    if plan.runner.kind != LOCAL:
+        from prefpairs.cli.run_in_steps import run_in_steps
+
+        run_in_steps(plan)
+        return
     ledger, quiet = Ledger(), plan.write.quiet
+
+    def run_here() -> str:
+        with show_progress(ledger.progress, inputs_to_measure(plan.read), quiet=quiet):
+            return run(plan, ledger).label
+
+    tell_outcome(plan, ledger, run_here, quiet=quiet)
+
+
+def tell_outcome(plan: Plan, ledger: Ledger, run: Callable[[], str], *, quiet: bool) -> None:
+    """Do a run, which returns where the results are, and print its summary."""
     shown = "extract" if plan.makes == "candidates" else "pair" if plan.pair else "pairs"
     begin = _cpu_seconds()
     try:
-        with show_progress(ledger.progress, inputs_to_measure(plan.read), quiet=quiet):
-            written = run(plan, ledger).label
+        written = run()
     except (NothingCameOut, GateNotMet) as error:
         if not quiet:
             write_stderr(summary_text(shown, ledger, STDOUT))
@@ -48,7 +67,7 @@ def run_with_summary(plan: Plan) -> None:
     if not quiet:
         if shown != "pairs" and _cpu_seconds() - begin > LONG and core_would_help():
             write_stderr(_HINT)
-        whole = plan.split is None and plan.export is None
+        whole = plan.split is None and plan.export is None and plan.runner.kind == LOCAL
         if whole and sys.stderr is not None and sys.stderr.isatty():
             from prefpairs.cli.terminal.next_steps import next_steps
 

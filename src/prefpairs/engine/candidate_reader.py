@@ -1,6 +1,6 @@
 """Inputs to candidates: opens each file, finds its format, and counts what became of each row."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -82,7 +82,7 @@ class CandidateReader:
         """The ledger of the run."""
         return self.rows.ledger
 
-    def inputs(self) -> Iterator[CandidateInput]:
+    def inputs(self) -> Generator[CandidateInput, None, None]:
         """Each input, opened. What is wrong with the rows as a whole is raised at the end."""
         ledger = self.ledger
         for source in self.plan.inputs:

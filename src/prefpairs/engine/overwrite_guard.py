@@ -71,7 +71,7 @@ def _begin_of(path: str) -> bytes | None:
         return None if file is None else file.readline(_LOOKED_AT) + file.read(1 << 16)
 
 
-def _listed(folder: str) -> dict[str, tuple[int, str]]:
+def _listed(folder: str) -> dict[str, tuple[int, str | None]]:
     """What the manifest of a folder says of its outputs."""
     from prefpairs.engine.manifest import read_manifest
 
@@ -81,7 +81,7 @@ def _listed(folder: str) -> dict[str, tuple[int, str]]:
     return {}
 
 
-def _is_as_listed(folder: str, name: str, listed: Mapping[str, tuple[int, str]]) -> bool:
+def _is_as_listed(folder: str, name: str, listed: Mapping[str, tuple[int, str | None]]) -> bool:
     with suppress(FileError, InputChanged):
         return listed.get(name) == tuple(digest_file(os.path.join(folder, name)))
     return False

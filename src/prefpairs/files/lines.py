@@ -251,6 +251,14 @@ def lines_between(
     return io.BufferedReader(_ByteRange(descriptor, start, end, longest, passed), _RANGE_BUFFER)
 
 
+def count_lines(descriptor: int, start: int, end: int) -> int:
+    """How many lines end between two offsets of a file."""
+    lines, number = lines_between(descriptor, start, end), 0
+    while block := lines.read(_RANGE_BUFFER):
+        number += block.count(b"\n")
+    return number
+
+
 def byte_ranges(descriptor: int, start: int, end: int, number: int) -> list[tuple[int, int]]:
     """Split a file into at most `number` ranges of whole lines, of about the same size."""
     cuts = [start]

@@ -9,6 +9,7 @@ from prefpairs.files.file_stamps import Stamp
 from prefpairs.files.input_file import Input, side_of
 from prefpairs.plan.export_plan import ExportPlan, TracePlan, references_of, trace_plan
 from prefpairs.plan.input_plan import InputPlan, PairInputPlan, PairPlan, ReadPlan
+from prefpairs.plan.runner_plan import RunnerPlan
 from prefpairs.plan.write_plan import WritePlan
 from prefpairs.sources import TRACES
 from prefpairs.targets.export_options import ExportOptions
@@ -51,6 +52,7 @@ class Plan:
     traces: TracePlan | None = None
     """How traces become rows of tokens, if the inputs hold traces."""
     write: WritePlan = field(default_factory=WritePlan)
+    runner: RunnerPlan = field(default_factory=RunnerPlan)
     manifest: ManifestPlan | None = None
     references: Sequence[Input] = ()
     """The files that are read besides the inputs."""

@@ -90,7 +90,8 @@ class WriteDataset(WritePlan):
         None,
         metavar="DIR",
         panel=_WRITE,
-        help="Directory for the dataset of --to TARGET, with a configuration that runs.",
+        help="Directory for the dataset of --to TARGET, with a configuration that runs; or for the "
+        "parts that --runner shards and ray write.",
     )
     force: bool = _force_option()
     example: bool = flag(panel=_WRITE, help="Print the first pair at the end, as JSON.")

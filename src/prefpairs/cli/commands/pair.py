@@ -7,6 +7,7 @@ from prefpairs.fields.read_options import ReadOptions
 from prefpairs.plan import PairPlan, Plan, ReadPlan
 from prefpairs.plan.export_plan import ToTargetOrPairs
 from prefpairs.plan.input_plan import TempDir
+from prefpairs.plan.runner_plan import RunnerPlan
 from prefpairs.plan.write_plan import WriteDataset
 from prefpairs.strategies.options import PairOptions
 from prefpairs.targets import OF_TRACES, target_named
@@ -22,6 +23,7 @@ def pair(
     form: ExportOptions,
     temp: TempDir,
     write: WriteDataset,
+    runner: RunnerPlan,
 ) -> None:
     """Make preference pairs from rollouts or candidates.
 
@@ -44,6 +46,9 @@ def pair(
 
         # all the way to a trainer
         prefpairs pair --to trl --out-dir trl-data rollouts.jsonl
+
+        # in steps that several machines run
+        prefpairs pair --runner shards --order key --out-dir pairs runs/*.jsonl
     """
     read = inputs.reading(rows)
     if not _needs_tokenizer(target.to):
@@ -55,6 +60,7 @@ def pair(
             export=target.plan(form, temp.temp_dir),
             references=read.references,
             write=write,
+            runner=runner,
             temp_dir=temp.temp_dir,
         )
     )

@@ -16,7 +16,7 @@ GROUPS = {
     "Curate pairs": ("dedupe", "filter", "sample", "split"),
     "Look at the data": ("stats", "report", "show", "diff"),
     "For trainers": ("export", "validate", "rehearse", "submit"),
-    "Pipelines": ("run", "verify"),
+    "Pipelines": ("run", "verify", "shards"),
 }
 """Commands by purpose; all others come last."""
 

@@ -152,6 +152,11 @@ def remember_command(words: Sequence[str]) -> None:
     _typed[:] = words
 
 
+def typed_command() -> list[str]:
+    """The command line; in a step of a run, the one that planned the steps."""
+    return [*_typed]
+
+
 def _answer_notes(ledger: Ledger) -> Iterator[str]:
     """Notes on truncated, failed or twice-judged answers in pairs, unless options settle them."""
     for reason, what in _MARKS.items():

@@ -1,0 +1,1 @@
+"""Runs of a plan in steps, by processes that share nothing but files."""

@@ -1,0 +1,43 @@
+"""What cannot be done in steps that do not know of each other, with the reason."""
+
+from collections.abc import Iterator
+
+from prefpairs.errors import UsageError
+from prefpairs.files.standard_output import STDOUT
+from prefpairs.plan import PairPlan, Plan
+
+DISTRIBUTABLE = (["pair"],)
+"""The commands that can be done in steps."""
+
+Obstacle = tuple[str, str]
+"""A reason, and what to do about it."""
+
+
+def check_distributable(plan: Plan) -> None:
+    """Raise for a plan whose result is not made of parts, each of them from a part of the input."""
+    for problem, hint in _obstacles(plan):
+        raise UsageError(f"--runner {plan.runner.runner}: {problem}", hint)
+
+
+def _obstacles(plan: Plan) -> Iterator[Obstacle]:
+    if plan.write.out_dir is None or plan.write.output != STDOUT:
+        yield "the result is a directory of files", "--out-dir DIR says where, without -o"
+    if plan.read.limit is not None:
+        yield "--limit counts rows from the first to the last", "leave it out"
+    if plan.export is not None:
+        problem = "the first rows of a dataset tell its loader the type of every column"
+        yield problem, "leave out --to, and use `prefpairs export` on the parts"
+    if plan.pair is not None:
+        yield from _obstacles_of_pairing(plan.pair)
+
+
+def _obstacles_of_pairing(plan: PairPlan) -> Iterator[Obstacle]:
+    asked = plan.options
+    if asked.across_prompts:
+        problem = "--across-prompts compares every answer with those of all other prompts"
+        yield problem, "use --runner local"
+    elif asked.assume_grouped:
+        yield "--assume-grouped reads the input in its order", "leave it out"
+    elif asked.order != "key":
+        problem = "the order in which groups first occur is known only to one who reads all rows"
+        yield problem, "--order key writes them in an order that does not depend on the input's"

@@ -1,0 +1,129 @@
+"""The last step: the results take their place, and a manifest says that they are complete."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from prefpairs import __version__
+from prefpairs.engine.manifest import FileModel, ManifestModel, read_manifest
+from prefpairs.engine.required_counts import read_gates
+from prefpairs.engine.runners.count_steps import count_all
+from prefpairs.engine.runners.map_step import bad_rows_name
+from prefpairs.engine.runners.reduce_step import Written, pieces_of
+from prefpairs.engine.runners.step_plan import WORK, Stamped, Work, map_name, reduce_name
+from prefpairs.errors import BadInput, FileError, PrefpairsError, UsageError
+from prefpairs.files.file_system import is_file
+from prefpairs.files.output import open_output, write_file
+from prefpairs.files.work_folder import WorkFolder, names_in, remove_file
+from prefpairs.ledger import Ledger
+from prefpairs.model.identity import IDENTITY_VERSION
+from prefpairs.model.json_codec import encode_pretty
+from prefpairs.option import options_in
+from prefpairs.plan import Plan
+
+MANIFEST = "manifest.json"
+
+_NOT_COUNTED = ("identity", "inputs", "passed_over", "notes")
+_MOST_NAMES = 3
+
+Counts = Callable[[], Mapping[str, Any]]
+"""The summary of the run, from the ledger of the run."""
+
+
+def finish(work: Work, ledger: Ledger, counts: Counts) -> None:
+    """Account for all that was read, and put the results into place."""
+    write = work.plan.write
+    try:
+        written = [(part, found.written) for part, found in enumerate(count_all(work, ledger))]
+        for gate in read_gates(write.require or [], dict(counts())):
+            gate.check(dict(counts()))
+    except PrefpairsError:
+        if write.summary is not None:
+            with suppress(FileError):  # it must not hide why the run failed
+                write_file(write.summary, encode_pretty(counts()))
+        raise
+    _replace_results(work, written)
+    _join_bad_rows(work)
+    manifest = _manifest(work, [file for _, file in written], counts())
+    write_file(os.path.join(work.results, MANIFEST), manifest)
+    if write.summary is not None:
+        write_file(write.summary, encode_pretty(counts()))
+    WorkFolder(os.path.join(work.results, WORK)).remove()
+
+
+def is_finished(results: str) -> bool:
+    """Whether a folder has results, and no steps that are still to be done."""
+    return WORK not in names_in(results) and is_file(os.path.join(results, MANIFEST))
+
+
+def refuse_strangers(plan: Plan) -> None:
+    """Raise if the results would be among files that no run wrote."""
+    folder = plan.write.out_dir
+    assert folder is not None
+    ours = {WORK, MANIFEST, *_outputs(folder)}
+    strange = [name for name in names_in(folder) if name not in ours]
+    if strange and not plan.write.force:
+        names = ", ".join(strange[:_MOST_NAMES]) + (", ..." if len(strange) > _MOST_NAMES else "")
+        problem = f"--out-dir {folder}: prefpairs did not write what is in it ({names})"
+        raise UsageError(problem, "name a new directory, or leave those files in it with --force")
+
+
+def _outputs(folder: str) -> list[str]:
+    """What the manifest of an earlier run lists."""
+    with suppress(BadInput, FileError):
+        listed = read_manifest(os.path.join(folder, MANIFEST)).outputs
+        return [file.path for file in listed if os.path.basename(file.path) == file.path]
+    return []
+
+
+def _replace_results(work: Work, written: Sequence[tuple[int, Written]]) -> None:
+    """Move all parts to their place, and remove those of an earlier run."""
+    folder = work.results
+    old = {*_outputs(folder)} - {file.name for _, file in written}
+    remove_file(os.path.join(folder, MANIFEST))
+    for name in old:
+        remove_file(os.path.join(folder, name))
+    for part, file in written:
+        path = os.path.join(folder, file.name)
+        work.folder.move(f"{reduce_name(part)}/{file.name}", path)
+        if not is_file(path) or os.path.getsize(path) != file.size:
+            raise FileError(path, "it is not what its step wrote: another program changed it")
+
+
+def _join_bad_rows(work: Work) -> None:
+    """Write the bad rows of all pieces to the file that --quarantine names."""
+    path = work.plan.read.quarantine
+    if path is None:
+        return
+    with open_output(path, work.plan.read.inputs) as output:
+        last, number = -1, 0
+        for step, _, _ in pieces_of(work):
+            last, number = step, number + 1 if step == last else 0
+            output.write(work.folder.read(f"{map_name(step)}/{bad_rows_name(number)}") or b"")
+
+
+def _manifest(work: Work, written: Sequence[Written], counts: Mapping[str, Any]) -> bytes:
+    plan, folder = work.plan, os.path.realpath(work.results)
+
+    def seen(stamped: Stamped) -> FileModel:
+        path = os.path.relpath(os.path.realpath(stamped.path), folder)
+        return FileModel(path=path, size=stamped.size)
+
+    stages: dict[str, dict[str, Any]] = {}
+    if plan.pair is not None:
+        asked = plan.pair.options
+        stages["pair"] = {known.key: getattr(asked, known.field) for known in options_in(asked)}
+    model = ManifestModel(
+        manifest=1,
+        prefpairs=__version__,
+        identity=IDENTITY_VERSION,
+        stages=stages,
+        inputs=[*map(seen, work.steps.inputs)],
+        outputs=[
+            FileModel(path=file.name, size=file.size, sha256=file.sha256, records=file.records)
+            for file in written
+        ],
+        counts={name: value for name, value in counts.items() if name not in _NOT_COUNTED},
+    )
+    return encode_pretty(model.model_dump(exclude_none=True))

@@ -1,0 +1,219 @@
+"""Steps of the first kind: pieces of the input are indexed, and their columns put into buckets."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
+from typing import NamedTuple
+
+import msgspec
+
+from prefpairs.engine.candidate_columns import CandidateColumns
+from prefpairs.engine.candidate_reader import (
+    CandidateInput,
+    CandidateReader,
+    candidates_of,
+    reading_inputs,
+)
+from prefpairs.engine.native import core_for
+from prefpairs.engine.native_index import NativeIndexer
+from prefpairs.engine.runners.bucket_columns import slices_of
+from prefpairs.engine.runners.step_plan import Piece, Work, map_name
+from prefpairs.errors import DataError, UsageError
+from prefpairs.fields.choose_field import Fact
+from prefpairs.files.lines import count_lines, lines_between
+from prefpairs.files.open_input import InputErrorsNamed
+from prefpairs.files.output import Output
+from prefpairs.ledger import Ledger, RowCounts
+from prefpairs.model.candidate import candidate_line
+from prefpairs.model.pair import Pair
+from prefpairs.plan import ReadPlan
+
+COLUMNS, SPOOL = "columns", "candidates.jsonl"
+
+
+class BadRows(msgspec.Struct, array_like=True):
+    """The bad rows of a piece: how many, of which kinds, and the first few."""
+
+    count: int
+    kinds: dict[str, int]
+    first: list[tuple[str, str, str]]
+    """Place, code and problem."""
+
+
+class Place(msgspec.Struct, array_like=True):
+    """Where the slice of a bucket is, and how many candidates it has."""
+
+    offset: int
+    length: int
+    candidates: int
+
+
+class PieceReceipt(msgspec.Struct, array_like=True):
+    """What was found in a piece, besides its columns."""
+
+    lines: int
+    counts: RowCounts
+    bad: BadRows
+    facts: list[Fact]
+    sources: list[str]
+    notes: list[str]
+    slices: dict[int, Place]
+    """By bucket."""
+
+
+class _NoPairs:
+    """Refuses pairs that rollouts already contain: they would be written before all others."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+
+    def add(self, _: Pair) -> None:
+        self.lose([""])
+
+    def lose(self, reasons: Sequence[str]) -> None:
+        if reasons:
+            problem = f"{self._label} contains pairs, which --runner local alone writes first"
+            raise UsageError(problem, "pair this file with --runner local")
+
+
+@contextmanager
+def opened_piece(
+    work: Work, piece: Piece, ledger: Ledger, quarantine: str | None = None
+) -> Iterator[tuple[CandidateReader, CandidateInput]]:
+    """The input that a piece belongs to; InputChanged if it is not what was planned for."""
+    read, stamped = work.plan.read, work.steps.inputs[piece.input]
+    assert isinstance(read, ReadPlan)
+    source = read.inputs[piece.input]
+    one = replace(read, inputs=[source], quarantine=quarantine)
+    with (
+        reading_inputs(one, ledger, _NoPairs(source.label)) as reader,
+        closing(reader.inputs()) as inputs,
+    ):
+        given = next(inputs)
+        stamped.check(given.opened.seen)
+        yield reader, given
+        stamped.check(os.fstat(given.opened.descriptor))
+
+
+class _Spool:
+    """Candidates of inputs that do not consist of lines, for the steps that fetch them."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._size = 0
+
+    def append(self, line: bytes) -> int:
+        """Write a line and return its offset."""
+        offset = self._size
+        self._output.write(line)
+        self._size += len(line)
+        return offset
+
+
+class _Indexed(NamedTuple):
+    """What was found in a piece, and how many lines of its file come before it."""
+
+    reader: CandidateReader
+    given: CandidateInput
+    columns: CandidateColumns
+    lines: int
+    lines_before: int
+
+
+def run_map(work: Work, step: int) -> None:
+    """Index the pieces of a step; columns first, then the receipt."""
+    name = map_name(step)
+    work.folder.create(name)
+    receipts: list[PieceReceipt] = []
+    with (
+        work.folder.open(f"{name}/{COLUMNS}") as columns,
+        work.folder.open(f"{name}/{SPOOL}") as output,
+    ):
+        spool, offset = _Spool(output), 0
+        for number, piece in enumerate(work.steps.pieces[step]):
+            quarantine = None
+            if work.plan.read.quarantine is not None:
+                quarantine = work.folder.at(f"{name}/{bad_rows_name(number)}")
+            if piece.lines:
+                indexed = _index_lines(work, piece, quarantine)
+            else:
+                indexed = _index_rows(work, piece, quarantine, spool)
+            places: dict[int, Place] = {}
+            found = slices_of(
+                indexed.columns, indexed.reader, indexed.lines_before, work.steps.parts
+            )
+            for bucket, part in found.items():
+                content = msgspec.msgpack.encode(part)
+                columns.write(content)
+                places[bucket] = Place(offset, len(content), len(part))
+                offset += len(content)
+            receipts.append(_receipt(indexed, places))
+    work.write_receipt(name, receipts)
+
+
+def _index_lines(work: Work, piece: Piece, quarantine: str | None) -> _Indexed:
+    """Index a range of lines. How many come before it is only counted if a row is bad."""
+    with suppress(DataError, UsageError):
+        indexed = _index_range(work, piece, None, count=False)
+        if not indexed.reader.ledger.rows_bad:
+            return indexed
+    return _index_range(work, piece, quarantine, count=True)
+
+
+def _index_range(work: Work, piece: Piece, quarantine: str | None, *, count: bool) -> _Indexed:
+    columns = CandidateColumns()
+    with opened_piece(work, piece, Ledger(), quarantine) as (reader, given):
+        source, opened = given.source, given.opened
+        first, begin, end = opened.lines_from or 0, piece.start, piece.end
+        before = count_lines(opened.descriptor, first, begin) if count else 0
+        columns.begin_file(0)
+        how, core = given.format.how, core_for(given.format.how)
+        file = core and core.open_file(opened)
+        indexer = NativeIndexer(how, source, columns, {}, reader)
+        indexer.lines = before
+        with InputErrorsNamed(source):
+            if core is not None and file is not None:
+                indexer.index_file(core, file, opened, 1, None, lines=(begin, end))
+            else:
+                lines = lines_between(opened.descriptor, begin, end, source.limits.line)
+                indexer.index(lines, begin)
+        _settle(reader)
+    return _Indexed(reader, given, columns, indexer.lines - before, before)
+
+
+def _index_rows(work: Work, piece: Piece, quarantine: str | None, spool: _Spool) -> _Indexed:
+    """Index all rows of an input that does not consist of lines, and spool its candidates."""
+    columns = CandidateColumns()
+    with opened_piece(work, piece, Ledger(), quarantine) as (reader, given):
+        columns.begin_file(0)
+        for candidate in candidates_of(given.rows):
+            line = candidate_line(candidate)
+            columns.add_row([candidate], spool.append(line), len(line), 0)
+        _settle(reader)
+    return _Indexed(reader, given, columns, 0, 0)
+
+
+def _settle(reader: CandidateReader) -> None:
+    """Raise if there are bad rows; how many are too many shows when all steps are done."""
+    if reader.rows.plan.on_error == "fail":
+        reader.rows.settle()
+
+
+def _receipt(indexed: _Indexed, places: dict[int, Place]) -> PieceReceipt:
+    ledger = indexed.reader.ledger
+    first = [(place, error.code, error.problem) for place, error in ledger.first_bad]
+    return PieceReceipt(
+        indexed.lines,
+        ledger.row_counts(),
+        BadRows(ledger.rows_bad, ledger.bad_by_kind, first),
+        indexed.reader.formats.facts.all(),
+        indexed.given.format.sources,
+        ledger.notes,
+        places,
+    )
+
+
+def bad_rows_name(piece: int) -> str:
+    """The name of the bad rows of a piece, in the folder of its step."""
+    return f"bad-{piece:05}.jsonl"

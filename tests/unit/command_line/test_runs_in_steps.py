@@ -1,0 +1,310 @@
+"""Runs in steps: what is refused, skipped and noticed between them."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from forked_prefpairs import Done, run_text
+from prefpairs.engine.runners import step_plan as steps_module
+from prefpairs.engine.runners.step_plan import WORK, step_plan
+from prefpairs.plan import Plan, ReadPlan
+
+SAMPLES = Path(__file__).parents[3] / "sample_data"
+PAIR = ("pair", "--runner", "shards", "--order", "key", "--out-dir", "out")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with rollouts of 30 prompts."""
+    write(tmp_path / "rows.jsonl", 90)
+    return tmp_path
+
+
+def write(path: Path, count: int, start: int = 0) -> None:
+    """Write rollouts, three of each prompt."""
+    rows = (
+        {"prompt": f"Question {number // 3}?", "response": f"answer {number}", "score": number % 3}
+        for number in range(start, start + count)
+    )
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+def prefpairs(folder: Path, *words: str) -> Done:
+    """Run the program there."""
+    return run_text(*words, cwd=folder)
+
+
+def well(folder: Path, *words: str) -> str:
+    """The same; it ends well, and says this."""
+    done = prefpairs(folder, *words)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    return done.stderr
+
+
+def do_all(folder: Path) -> None:
+    """Do all steps, and finish."""
+    for step in ("map", "reduce", "finish"):
+        well(folder, "shards", step, "out")
+
+
+def refused(folder: Path, *words: str) -> str:
+    """The error of a command that is wrong."""
+    done = prefpairs(folder, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--order", "input"], "known only to one who reads all rows"),
+        (["--limit", "3"], "--limit counts rows"),
+        (["--to", "trl"], "the first rows of a dataset"),
+        (["-o", "pairs.jsonl"], "the result is a directory of files"),
+        (["--strategy", "stratified", "--across-prompts"], "--across-prompts compares"),
+    ],
+)
+def test_what_cannot_be_done_in_steps_is_refused(
+    words: list[str], problem: str, folder: Path
+) -> None:
+    """With the reason, before anything is written."""
+    given = [*PAIR, "rows.jsonl", *words]
+    if "--order" in words:
+        given = ["pair", "--runner", "shards", "--out-dir", "out", "rows.jsonl"]
+    assert problem in refused(folder, *given)
+    assert not (folder / "out").exists()
+
+
+def test_what_is_read_only_once_is_refused(folder: Path) -> None:
+    """Standard input and pipes."""
+    assert "standard input: several steps" in refused(folder, *PAIR, "-")
+    os.mkfifo(folder / "pipe")
+    assert "pipe: several steps" in refused(folder, *PAIR, "pipe")
+
+
+def test_pairs_in_rollouts_are_refused(folder: Path) -> None:
+    """They would be written before all others."""
+    well(folder, *PAIR, str(SAMPLES / "trinity_experiences.jsonl"))
+    said = refused(folder, "shards", "map", "out")
+    assert "trinity_experiences.jsonl contains pairs" in said
+
+
+def test_steps_are_done_once(folder: Path) -> None:
+    """A step that is done is skipped; so is everything once the run is finished."""
+    assert "planned 6 steps that read and 2" in well(
+        folder, *PAIR, "--range-size", "1KB", "--parts", "2", "rows.jsonl"
+    )
+    assert "map: 3 steps done\n" in well(folder, "shards", "map", "out", "0/2")
+    assert "map: 3 steps done, 3 were done before\n" in well(folder, "shards", "map", "out")
+    assert "reduce: 2 steps done\n" in well(folder, "shards", "reduce", "out")
+    assert "30 pairs" not in well(folder, "shards", "reduce", "out")
+    assert "pairs               30" in well(folder, "shards", "finish", "out")
+    assert not (folder / "out" / WORK).exists()
+    for step in ("map", "reduce", "finish"):
+        assert well(folder, "shards", step, "out") == "out is finished: nothing to do\n"
+
+
+def test_a_step_needs_those_before_it(folder: Path) -> None:
+    """The hint names the first that is missing, by a command that does it."""
+    well(folder, *PAIR, "--range-size", "1KB", "--parts", "2", "rows.jsonl")
+    well(folder, "shards", "map", "out", "1/2")
+    for step in ("reduce", "finish"):
+        said = refused(folder, "shards", step, "out")
+        assert "step map 0/6 is not done" in said
+    command = said.partition("hint: `")[2].partition("`")[0]
+    well(folder, *command.split()[1:])
+    assert "step map 2/6 is not done" in refused(folder, "shards", "reduce", "out")
+    well(folder, "shards", "map", "out")
+    well(folder, "shards", "reduce", "out", "1/2")
+    assert "step reduce 0/2 is not done" in refused(folder, "shards", "finish", "out")
+
+
+def test_the_same_command_goes_on(folder: Path) -> None:
+    """The same command keeps what is done; another command begins again."""
+    words = (*PAIR, "--range-size", "1KB", "rows.jsonl")
+    well(folder, *words)
+    well(folder, "shards", "map", "out")
+    well(folder, *words)
+    assert "0 steps done, 6 were done before" in well(folder, "shards", "map", "out")
+    well(folder, *words, "--min-gap", "2")
+    assert "6 steps done\n" in well(folder, "shards", "map", "out")
+
+
+def test_another_run_replaces_the_parts(folder: Path) -> None:
+    """Parts of an earlier run never remain beside those of a later one."""
+    well(folder, *PAIR, "--parts", "3", "rows.jsonl")
+    do_all(folder)
+    well(folder, *PAIR, "--parts", "1", "rows.jsonl")
+    assert len([*(folder / "out").glob("part-*")]) == 3
+    do_all(folder)
+    assert [path.name for path in (folder / "out").glob("part-*")] == ["part-00000-of-00001.jsonl"]
+
+
+def test_files_of_others_are_left_alone(folder: Path) -> None:
+    """A directory with other files in it is refused; with --force, they stay in it."""
+    (folder / "out").mkdir()
+    (folder / "out" / "thesis.txt").write_text("mine")
+    assert "thesis.txt" in refused(folder, *PAIR, "rows.jsonl")
+    well(folder, *PAIR, "--force", "rows.jsonl")
+    do_all(folder)
+    assert (folder / "out" / "thesis.txt").read_text() == "mine"
+
+
+def test_an_input_that_changed_is_noticed(folder: Path) -> None:
+    """In any step, and if a file was added that the command would read, too."""
+    well(folder, *PAIR, "rows.jsonl")
+    write(folder / "rows.jsonl", 93)
+    done = prefpairs(folder, "shards", "map", "out")
+    assert (done.returncode, done.stderr.partition("\n")[0]) == (
+        1,
+        "error: rows.jsonl changed while it was being read",
+    )
+    well(folder, *PAIR, "rows.jsonl")
+    well(folder, "shards", "map", "out")
+    os.utime(folder / "rows.jsonl", (1, 1))
+    assert prefpairs(folder, "shards", "reduce", "out").returncode == 1
+    (folder / "many").mkdir()
+    write(folder / "many" / "a.jsonl", 9)
+    well(folder, *PAIR, "many")
+    write(folder / "many" / "b.jsonl", 9)
+    assert "b.jsonl changed" in prefpairs(folder, "shards", "map", "out").stderr
+
+
+def test_a_bad_row_fails_its_step_with_its_line(folder: Path) -> None:
+    """The line is counted from the beginning of the file, and the hint is about `pair`."""
+    lines = (folder / "rows.jsonl").read_text().splitlines()
+    lines[70] = lines[70].replace('"score": 1', '"score": "1"')
+    (folder / "rows.jsonl").write_text("\n".join(lines))
+    well(folder, *PAIR, "--range-size", "1KB", "rows.jsonl")
+    done = prefpairs(folder, "shards", "map", "out")
+    assert done.returncode == 1
+    assert 'rows.jsonl:71: score is "1", expected a number' in done.stderr
+    assert "--cast-score" in done.stderr
+
+
+def test_too_many_bad_rows_fail_the_run(folder: Path) -> None:
+    """--max-errors counts the bad rows of all steps together."""
+    lines = (folder / "rows.jsonl").read_text().splitlines()
+    for number in (5, 50, 85):
+        lines[number] = "torn"
+    (folder / "rows.jsonl").write_text("\n".join(lines))
+    words = (*PAIR, "--range-size", "1KB", "--on-error", "skip", "rows.jsonl", "--max-errors")
+    well(folder, *words, "2")
+    well(folder, "shards", "map", "out")
+    well(folder, "shards", "reduce", "out")
+    done = prefpairs(folder, "shards", "finish", "out")
+    assert done.returncode == 1
+    assert "rows.jsonl:6" in done.stderr
+    assert not [*(folder / "out").glob("part-*")]
+    well(folder, *words, "3")
+    do_all(folder)
+
+
+def test_two_readings_end_the_run_before_a_part_appears(folder: Path) -> None:
+    """Rows of different files that contradict each other; the hint is a command that works."""
+    first = [{"prompt": f"Q{n // 2}", "answer": f"{n}", "score": n % 2} for n in range(40)]
+    others = [{**row, "output": f"o{row['answer']}"} for row in first]
+    for name, rows in (("a.jsonl", first), ("b.jsonl", others)):
+        (folder / name).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert "some rows have" in refused(folder, "pair", "--order", "key", "a.jsonl", "b.jsonl")
+    well(folder, *PAIR, "--range-size", "500B", "a.jsonl", "b.jsonl")
+    well(folder, "shards", "map", "out")
+    well(folder, "shards", "reduce", "out")
+    said = refused(folder, "shards", "finish", "out")
+    assert 'b.jsonl: some rows have "answer" alone, and others next to "output"' in said
+    assert [path.name for path in (folder / "out").iterdir()] == [WORK]
+    command = said.partition("hint: prefpairs ")[2].partition("\n")[0]
+    well(folder, *command.split())
+    do_all(folder)
+
+
+def test_nothing_came_out(folder: Path) -> None:
+    """Exit 3 with the summary, as without a runner; --allow-empty is heeded, and so are gates."""
+    words = (*PAIR, "--min-gap", "9", "rows.jsonl")
+    well(folder, *words)
+    well(folder, "shards", "map", "out")
+    well(folder, "shards", "reduce", "out")
+    done = prefpairs(folder, "shards", "finish", "out")
+    assert done.returncode == 3
+    assert "the result has no pairs" in done.stderr
+    assert "rows                90 read" in done.stderr
+    well(folder, *words, "--allow-empty")
+    do_all(folder)
+    well(folder, *PAIR, "rows.jsonl", "--require", "pairs>=31", "--summary", "counts.json")
+    well(folder, "shards", "map", "out")
+    well(folder, "shards", "reduce", "out")
+    assert prefpairs(folder, "shards", "finish", "out").returncode == 4
+    assert json.loads((folder / "counts.json").read_text())["pairs"] == 30
+
+
+def test_another_version_is_refused(folder: Path) -> None:
+    """A plan, or a receipt, that another version wrote."""
+    well(folder, *PAIR, "rows.jsonl")
+    plan = folder / "out" / WORK / "plan.json"
+    text = plan.read_text()
+    plan.write_text(text.replace('"prefpairs": "', '"prefpairs": "9.'))
+    assert "prefpairs 9." in refused(folder, "shards", "map", "out")
+    plan.write_text(text)
+    well(folder, "shards", "map", "out")
+    (receipt,) = (folder / "out" / WORK).glob("*/map/*/done")
+    content = receipt.read_bytes()
+    version = content[2 : 2 + (content[1] & 31)]
+    receipt.write_bytes(content.replace(version, version[:-1] + b"9", 1))
+    assert "all steps need the same version" in refused(folder, "shards", "reduce", "out")
+
+
+def test_a_plan_runs_no_other_command(folder: Path) -> None:
+    """What a plan says is parsed, not run; another command in it is refused."""
+    well(folder, *PAIR, "rows.jsonl")
+    plan = folder / "out" / WORK / "plan.json"
+    plan.write_text(plan.read_text().replace('"pair"', '"submit"', 1))
+    done = prefpairs(folder, "shards", "map", "out")
+    assert (done.returncode, "no command that has steps" in done.stderr) == (1, True)
+
+
+def test_a_folder_that_was_moved_is_refused(folder: Path) -> None:
+    """Its results would go where it was."""
+    well(folder, *PAIR, "rows.jsonl")
+    (folder / "out").rename(folder / "elsewhere")
+    assert "were planned for" in refused(folder, "shards", "map", "elsewhere")
+    assert "there is no plan of steps" in refused(folder, "shards", "map", "out")
+
+
+@pytest.mark.parametrize("share", ["1", "2/2", "0/0", "-1/3", "a/b"])
+def test_shares_are_checked(share: str, folder: Path) -> None:
+    """A share is the number of one of so many."""
+    well(folder, *PAIR, "rows.jsonl")
+    assert "expected a share" in refused(folder, "shards", "map", "out", "--", share)
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--runner", "spark"], "unknown"),
+        (["--runner", "ray:"], "is empty"),
+        (["--parts", "3"], "--parts requires --runner shards"),
+        (["--range-size", "3MB"], "--range-size requires --runner shards"),
+    ],
+)
+def test_options_of_runners_are_checked(words: list[str], problem: str, folder: Path) -> None:
+    """Runners that do not exist, and options that the local one does not use."""
+    assert problem in refused(folder, "pair", *words, "rows.jsonl")
+
+
+def test_how_many_steps_there_are_by_default(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps of a size, but no more than so many; small files share one."""
+    plan = Plan(read=ReadPlan(paths=[str(folder / "rows.jsonl")]).found())
+    size = (folder / "rows.jsonl").stat().st_size
+    assert len(step_plan(plan, [], "/").pieces) == 1
+    monkeypatch.setattr(steps_module, "_LEAST", size // 8)
+    assert len(step_plan(plan, [], "/").pieces) == 8
+    monkeypatch.setattr(steps_module, "_MOST_STEPS", 3)
+    assert len(step_plan(plan, [], "/").pieces) == 4
+    for number in range(20):
+        write(folder / f"small-{number}.jsonl", 3)
+    paths = sorted(str(path) for path in folder.glob("small-*"))
+    steps = step_plan(Plan(read=ReadPlan(paths=paths).found()), [], "/")
+    assert [piece.input for step in steps.pieces for piece in step] == [*range(20)]
+    assert len(steps.pieces) == steps.parts == 4
