@@ -1,13 +1,13 @@
-"""Pages of documentation as what a reader does with them: commands, and the output shown.
+"""Runs pages of documentation like a reader: their commands, and the output they show.
 
-A page is Markdown. Of its `console` blocks each line that begins with `$ ` is a command, and what
-stands under it is its output; `...` on a line of its own stands for lines left out. All commands
+A page is Markdown. In its `console` blocks, each line that begins with `$ ` is a command, and the
+lines below it are its output; `...` on a separate line stands for omitted lines. All commands
 of a page run in order in one shell, in a new folder with sample_data in it. A comment before a
-block says what else is to be done:
+block says what else to do:
 
     <!-- file: NAME -->         the block is the content of a file
-    <!-- first: COMMANDS -->    run these before, unseen
-    <!-- run where: COMMAND --> run the block only where this command succeeds
+    <!-- first: COMMANDS -->    run these before, without showing them
+    <!-- run where: COMMAND --> run the block only if this command succeeds
     <!-- not run: REASON -->    never run it
 """
 
@@ -27,35 +27,35 @@ import forked_prefpairs
 ROOT = Path(__file__).parents[2]
 OUR_TOOLS = Path(sys.executable).parent
 ELSEWHERE = ("reference", "decisions")
-"""Folders under docs/ whose pages show no commands of their own."""
+"""Folders under docs/ whose pages show no commands."""
 
 _FENCE = re.compile(r"(?P<indent> *)```(?P<language>\S*)$")
 _COMMENT = re.compile(r"<!--\s*(file|first|run where|not run):\s*(.*?)\s*-->", re.DOTALL)
 _LEFT_OUT = "..."
 _PATIENCE = 300
-"""Seconds for a whole page; those that rehearse take half a minute."""
+"""Timeout in seconds for a whole page; pages that rehearse take half a minute."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What is typed, and the lines of the page that show what comes of it."""
+    """A command, and the lines of the page that show its output."""
 
     words: str
     shown: Sequence[str] = ()
     place: int = 0
-    """The number of lines of the page that stand before the shown ones."""
+    """The number of lines of the page before the shown output."""
     where: str = "true"
     """A command that must succeed for this one to be run."""
 
     @property
     def asks_for_status(self) -> bool:
-        """Whether it shows the exit code of the command before, which may then be any."""
+        """Whether it prints the exit code of the previous command, which may then fail."""
         return self.words.startswith("echo $?")
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a command wrote to both streams, as a terminal shows it, and its exit code."""
+    """What a command wrote to both streams, as in a terminal, and its exit code."""
 
     lines: Sequence[str]
     code: int
@@ -63,7 +63,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Block:
-    """A fenced block, and the comments right before it."""
+    """A fenced block and the comments directly before it."""
 
     language: str
     start: int
@@ -71,12 +71,12 @@ class Block:
     comments: list[tuple[str, str]] = field(default_factory=list)
 
     def said(self, key: str) -> list[str]:
-        """What comments of a kind say."""
+        """The values of comments of one kind."""
         return [value for name, value in self.comments if name == key]
 
 
 def pages() -> list[Path]:
-    """README.md and all of docs/ that people write."""
+    """README.md and all handwritten pages of docs/."""
     docs = ROOT / "docs"
     written = (
         page for page in docs.rglob("*.md") if page.relative_to(docs).parts[0] not in ELSEWHERE
@@ -85,7 +85,7 @@ def pages() -> list[Path]:
 
 
 def commands_of(text: str) -> list[Command]:
-    """The commands of a page in order; files and hidden commands are commands that show nothing.
+    """The commands of a page in order, including hidden ones and files, which show no output.
 
     >>> page = "```console\\n$ seq 2\\n1\\n2\\n$ true\\n```"
     >>> [(command.words, command.shown) for command in commands_of(page)]
@@ -113,7 +113,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def _comments_at_end(lines: Sequence[str]) -> list[tuple[str, str]]:
-    """The comments behind which nothing else stands."""
+    """The comments at the end of the text."""
     text = "\n".join(lines)
     found: list[tuple[str, str]] = []
     end = len(text)
@@ -136,7 +136,7 @@ def _steps(block: Block) -> Iterator[Command]:
 
 
 def _typed(block: Block, where: str) -> Iterator[Command]:
-    """A command goes on while its lines end with a backslash; up to the next it is output."""
+    """Each command, continued after a backslash at a line's end, with the output up to the next."""
     at, lines = 0, block.lines
     while at < len(lines):
         assert lines[at].startswith("$ "), f"no command before {lines[at]!r}"
@@ -151,16 +151,16 @@ def _typed(block: Block, where: str) -> Iterator[Command]:
 
 
 def _trimmed(lines: Sequence[str]) -> list[str]:
-    """Without the blank lines at the end."""
+    """The lines without blank lines at the end."""
     return "\n".join(lines).rstrip().splitlines()
 
 
 def run(
     commands: Sequence[Command], folder: Path, tools: Path | None = None, **surroundings: str
 ) -> dict[int, Outcome]:
-    """What becomes of each command, by its number; those that do not run here have no outcome.
+    """The outcome of each command by its number, except those that do not run here.
 
-    `prefpairs` and `python` are those of the folder `tools`, or ours.
+    `prefpairs` and `python` are those in the folder `tools`, or ours.
     """
     work, told, home = folder / "work", folder / "told", folder / "home"
     for place in (work, told, home):
@@ -197,7 +197,7 @@ def run(
 
 
 def _shell(number: int, command: Command) -> str:
-    """Run a command in this very shell, so that `cd` and `$?` are what the next one finds."""
+    """Run a command in this very shell, so that `cd` and `$?` affect the next one."""
     run_it = f'{{ {command.words}\n}} > "$TOLD/{number}.out" 2>&1'
     keep_status = f'status=$?; echo $status > "$TOLD/{number}.code"; (exit $status)'
     if command.where == "true":
@@ -206,7 +206,7 @@ def _shell(number: int, command: Command) -> str:
 
 
 def matches(shown: Sequence[str], real: Sequence[str]) -> bool:
-    """Whether output is what the page shows of it; a page that shows nothing is content.
+    """Whether output matches the page; a page that shows no output matches any.
 
     >>> matches(["a", "...", "d"], ["a", "b", "c", "d"]), matches(["a"], ["a", "b"])
     (True, False)
@@ -218,7 +218,7 @@ def matches(shown: Sequence[str], real: Sequence[str]) -> bool:
 
 
 def shown_anew(shown: Sequence[str], real: Sequence[str]) -> list[str]:
-    """Output as a page should show it: all, or as many lines before and behind `...` as it did.
+    """Output as a page should show it: all of it, or with `...` after as many lines as before.
 
     >>> shown_anew(["a", "...", "d"], ["A", "B", "C", "D"])
     ['A', '...', 'D']
@@ -235,7 +235,7 @@ def _is_left_out(line: str) -> bool:
 
 
 def blessed(text: str, commands: Sequence[Command], outcomes: dict[int, Outcome]) -> str:
-    """The page, showing what its commands really write."""
+    """The page with the output that its commands really write."""
     lines = text.splitlines()
     for number in sorted(outcomes, reverse=True):
         command, real = commands[number], outcomes[number].lines

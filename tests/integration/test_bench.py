@@ -1,4 +1,4 @@
-"""`make bench` at a tiny scale: all cases run, contenders agree, and the docs can be written."""
+"""`make bench` at a tiny scale: all cases run, contenders agree, and the docs are written."""
 
 import json
 import shutil
@@ -30,7 +30,7 @@ needs_program = pytest.mark.skipif(PROGRAM is None, reason="prefpairs is not bes
 @needs_program
 @pytest.mark.parametrize("name", CASES)
 def test_case_runs(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each case measures itself, and what contenders write is equal."""
+    """Each case measures itself, and the contenders' outputs are equal."""
     words = ["--scale", str(SCALE), "--rounds", "1", "--folder", str(tmp_path), "--only", name]
     assert main([*words, "--quiet"]) == 0
     results = load(tmp_path / "results.json", this_machine())
@@ -41,7 +41,7 @@ def test_case_runs(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 @needs_program
 def test_it_starts_as_the_makefile_starts_it(tmp_path: Path) -> None:
-    """`python scripts/bench` finds its own modules; growth stops at the scale asked for."""
+    """`python scripts/bench` finds its own modules; --growth stops at the given scale."""
     words = ["--growth", "--scale", "10000", "--rounds", "1", "--folder", str(tmp_path), "--quiet"]
     program = [sys.executable, "scripts/bench", *words]
     ran = subprocess.run(program, cwd=HOME, check=True, capture_output=True, text=True)
@@ -51,7 +51,7 @@ def test_it_starts_as_the_makefile_starts_it(tmp_path: Path) -> None:
 
 
 def test_generate(tmp_path: Path) -> None:
-    """Data for one's own measurements."""
+    """Generates data for other measurements."""
     path = tmp_path / "rollouts.jsonl"
     words = ["generate", "--format", "generic", "--rollouts", "16", "--seed", "5", "-o", str(path)]
     assert main(words) == 0
@@ -59,7 +59,7 @@ def test_generate(tmp_path: Path) -> None:
 
 
 def test_memory_and_time_are_those_of_the_largest_and_of_all(tmp_path: Path) -> None:
-    """The tree counts: two children of 60 MB are a peak of 60 MB, and their CPU is added up."""
+    """Two children of 60 MB give a peak of 60 MB, while their CPU times are added up."""
     child = "bytearray(60_000_000); sum(range(3_000_000))"
     parent = f"import subprocess, sys; [subprocess.run([sys.executable, '-c', {child!r}])] * 1"
     script = tmp_path / "parent.py"
@@ -72,14 +72,14 @@ def test_memory_and_time_are_those_of_the_largest_and_of_all(tmp_path: Path) -> 
 
 
 def test_a_failure_is_told() -> None:
-    """A contender that fails is no fast contender."""
+    """A contender that fails raises an error, so that failing is not measured as fast."""
     command = (sys.executable, "-c", "raise SystemExit('no luck')")
     with pytest.raises(ContenderFailed, match="no luck"):
         once(Contender(name="unlucky", command=command))
 
 
 def test_unequal_outputs_are_told(tmp_path: Path) -> None:
-    """Order and form do not matter; a score or a sign of the text does."""
+    """Outputs may differ in order and format, but not in a score or a character of text."""
     pair = {"prompt": "Q", "chosen": "A", "rejected": "B", "chosen_score": 1, "rejected_score": 0}
     chat = {**pair, "chosen": [{"role": "assistant", "content": "A"}]}
     other = {**pair, "prompt": "Q2"}
@@ -94,7 +94,7 @@ def test_unequal_outputs_are_told(tmp_path: Path) -> None:
 
 
 def test_docs_and_chart(tmp_path: Path) -> None:
-    """Blocks between markers are rewritten, the rest stays; the chart holds each contender."""
+    """Blocks between markers are rewritten, the rest stays; the chart has each contender."""
     page = tmp_path / "performance.md"
     blocks = [f"<!-- begin {name} -->\nold\n<!-- end {name} -->\n" for name in ("pair", GROWTH)]
     page.write_text("".join(["Mine.\n", *blocks]), "utf-8")
@@ -112,7 +112,7 @@ def test_docs_and_chart(tmp_path: Path) -> None:
 
 
 def test_results_of_another_machine_are_not_mixed(tmp_path: Path) -> None:
-    """A file from elsewhere starts anew."""
+    """A results file from another machine is replaced."""
     path = tmp_path / "results.json"
     save(Results(machine=this_machine(), findings=[_finding(BASE)]), path)
     assert load(path, this_machine()).findings == [_finding(BASE)]
@@ -121,7 +121,7 @@ def test_results_of_another_machine_are_not_mixed(tmp_path: Path) -> None:
 
 
 def _finding(scale: int) -> Finding:
-    """A finding of two contenders."""
+    """A result with two contenders."""
     cost = Cost(wall=scale / 1e5, cpu=scale / 1e5, peak=scale * 100)
     return Finding(
         case="pair",

@@ -1,8 +1,8 @@
-"""What must not grow slowly: work and memory for each rollout, on a small file.
+"""Bounds on the work and memory per rollout, on a small file.
 
-Times differ between machines and from run to run, so nothing here is a time: calls are counted,
+Times differ between machines and from run to run, so none are compared: calls are counted,
 memory is compared with memory, and CPU with that of a bare loop on the same file in the same
-minute. `make bench` measures the real thing; docs/performance.md tells what it found.
+minute. `make bench` measures real performance; docs/performance.md has its results.
 """
 
 import gc
@@ -31,7 +31,7 @@ from native_and_python import needs_core
 from prefpairs.cli.main import main
 from prefpairs.engine.native import VARIABLE
 
-# The bounds: above what was measured last, which stands beside each, by what noise needs.
+# The bounds: the last measured value, given next to each, plus a margin for noise.
 PYTHON, NATIVE = "0", "require"
 CALLS_A_ROLLOUT = {
     (PYTHON, "nemo-gym"): 80.0,  # 76
@@ -47,8 +47,8 @@ DECODES_A_ROLLOUT = {
 }
 CPU_AGAINST_LOOP = {PYTHON: 4.0, NATIVE: 2.5}  # 2.1, 1.2
 BYTES_A_CANDIDATE = 96
-SLACK_BYTES = 3_000_000  # at 14,000 candidates noise is as large as the index
-LONGER_ANSWERS_BYTES = 4_000_000  # 1.0 MB: the lines in hand
+SLACK_BYTES = 3_000_000  # at 14,000 candidates the noise is as large as the index
+LONGER_ANSWERS_BYTES = 4_000_000  # 1.0 MB: lines being read
 
 SMALL, LARGE, TIMES = 2_000, 14_000, 8
 ROUNDS = 5
@@ -71,14 +71,14 @@ def _setting(tmp_path_factory: pytest.TempPathFactory) -> Setting:
 
 @pytest.fixture(name="engine", params=[PYTHON, pytest.param(NATIVE, marks=needs_core)])
 def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Each engine, one after the other: this process and those that it starts run with it."""
+    """Each engine in turn, for this process and those that it starts."""
     monkeypatch.setenv(VARIABLE, request.param)
     return str(request.param)
 
 
 @pytest.fixture(name="costs")
 def _costs(setting: Setting, engine: str) -> dict[int, Cost]:
-    """What the main job costs, the best of several runs."""
+    """The costs of the main job, the best of several runs."""
     return _costs_of(setting, engine)
 
 
@@ -90,7 +90,7 @@ def _costs_of(setting: Setting, _: str) -> dict[int, Cost]:
 
 @pytest.fixture(autouse=True)
 def _handlers() -> Iterator[None]:
-    """Put the handlers of signals back."""
+    """Restore the signal handlers."""
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     yield
     for number, handler in before.items():
@@ -99,25 +99,25 @@ def _handlers() -> Iterator[None]:
 
 @pytest.mark.parametrize("format_", ["nemo-gym", "agentic"])
 def test_calls_and_decodes_a_rollout(setting: Setting, engine: str, format_: Format) -> None:
-    """Calls are what Python costs, the same in each run; the smaller file takes start-up off."""
+    """Bounds the calls per rollout, which do not vary; start-up is subtracted."""
     plans = [Plan(format=format_, rollouts=rollouts) for rollouts in (200, 1000)]
-    _count_calls(setting, plans[0])  # what is imported at first use does not count
+    _count_calls(setting, plans[0])  # imports at first use do not count
     counts = [_count_calls(setting, plan) for plan in plans]
     calls, decodes = ((counts[1][key] - counts[0][key]) / 800 for key in ("calls", "decodes"))
     assert 0 < calls <= CALLS_A_ROLLOUT[engine, format_]
-    assert (engine == PYTHON) <= (decodes > 0)  # it is counted
+    assert (engine == PYTHON) <= (decodes > 0)  # makes sure that decodes are counted
     assert decodes <= DECODES_A_ROLLOUT[engine, format_]
 
 
 def test_cpu_against_a_bare_loop(setting: Setting, engine: str, costs: dict[int, Cost]) -> None:
-    """What a rollout costs beyond start-up, against parsing its line and nothing else."""
+    """Bounds the CPU time of a rollout, without start-up, relative to only parsing its line."""
     loop = {rollouts: _loop(setting.file(Plan(rollouts=rollouts))) for rollouts in costs}
     share = (costs[LARGE].cpu - costs[SMALL].cpu) / (loop[LARGE] - loop[SMALL])
     assert share <= CPU_AGAINST_LOOP[engine]
 
 
 def test_memory_a_candidate(costs: dict[int, Cost]) -> None:
-    """A candidate takes what its row in the index takes."""
+    """Memory grows per candidate by no more than its row in the index."""
     assert (
         costs[LARGE].peak - costs[SMALL].peak <= BYTES_A_CANDIDATE * (LARGE - SMALL) + SLACK_BYTES
     )
@@ -125,7 +125,7 @@ def test_memory_a_candidate(costs: dict[int, Cost]) -> None:
 
 @pytest.mark.usefixtures("engine")
 def test_memory_does_not_grow_with_the_text(setting: Setting) -> None:
-    """Answers 8 times as long need the same memory, but for the lines in hand."""
+    """Answers 8 times as long take the same memory, except for the lines being read."""
     usual = Plan(rollouts=SMALL)
     longer = Plan(rollouts=SMALL, answer_length=TIMES * usual.answer_length)
     short, long = (once(_pair(setting, plan)).peak for plan in (usual, longer))
@@ -133,13 +133,13 @@ def test_memory_does_not_grow_with_the_text(setting: Setting) -> None:
 
 
 def _pair(setting: Setting, plan: Plan) -> Contender:
-    """The main job on a plan's file."""
+    """Run the main job on a plan's file."""
     words = ("pair", "--quiet", "--min-gap", "0.2", *setting.one_worker, setting.file(plan))
     return setting.program("pair", words, setting.output("guard.jsonl"))
 
 
 def _loop(source: Path) -> float:
-    """CPU seconds of the best of several bare loops, in this process."""
+    """The CPU seconds of the fastest of several bare loops, in this process."""
     times = []
     for _ in range(ROUNDS):
         gc.collect()
@@ -152,7 +152,7 @@ def _loop(source: Path) -> float:
 
 
 def _count_calls(setting: Setting, plan: Plan) -> Counter[str]:
-    """How often anything was called while pairing, and how often JSON was parsed."""
+    """How many calls pairing makes, and how often it parses JSON."""
     contender = _pair(setting, plan)
     counts: Counter[str] = Counter()
     before = sys.getprofile()
@@ -166,7 +166,7 @@ def _count_calls(setting: Setting, plan: Plan) -> Counter[str]:
 
 
 def _counter(counts: Counter[str]) -> Callable[[FrameType, str, Any], None]:
-    """A profiler that counts calls of Python, of C, and of parsers of JSON."""
+    """A profiler that counts calls of Python and C functions, and of JSON parsers."""
 
     def count(_: FrameType, event: str, called: Any) -> None:
         if event in {"call", "c_call"}:

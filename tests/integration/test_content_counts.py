@@ -1,7 +1,7 @@
-"""Rows that differ in content of any kind ask, or answer, different things: black-box runs.
+"""Which differences in content make prompts or answers different, in black-box runs.
 
-Each case is one row with a place for something, and two things that may stand there. The same
-thing on both sides pairs (a question) or does not (an answer); different ones the other way round.
+Each case is a row with one place to fill and two values for it. As a prompt, two equal values pair
+and two different ones do not; as an answer, it is the other way round.
 """
 
 import json
@@ -27,13 +27,13 @@ def generic(*prompt: Row) -> Row:
 
 
 def gym(*items: Row, **params: Any) -> Row:
-    """A rollout of NeMo Gym, and what it was asked."""
+    """A rollout of NeMo Gym with these items in its prompt."""
     asked = [*items, {"role": "user", "content": "Well?"}]
     return {"responses_create_params": {"input": asked, **params}}
 
 
 def told(first: str, second: str) -> list[Row]:
-    """Two calls, and two results bound to them."""
+    """Two calls with their results."""
     return [
         {"role": "assistant", "content": None, "tool_calls": CALLS},
         {"role": "tool", "tool_call_id": first, "content": "10"},
@@ -42,12 +42,12 @@ def told(first: str, second: str) -> list[Row]:
 
 
 def user(**more: Any) -> Row:
-    """A message of the user with something beside its words."""
+    """A user message with a field besides its text."""
     return {"role": "user", "content": "Look.", **more}
 
 
 def part(kind: str, **more: Any) -> Row:
-    """A message with a part that is no text."""
+    """A message with a part that is not text."""
     return {"role": "user", "content": [{"type": "text", "text": "Look."}, {"type": kind, **more}]}
 
 
@@ -58,7 +58,7 @@ def custom(text: str) -> Row:
 
 
 def numbered(first: int, second: int) -> list[Row]:
-    """The same with numbers for ids."""
+    """The same with numbers as IDs."""
     ids = {"A": 1, "B": 2, 1: first, 2: second}
     turns = told("A", "B")
     calls = [{**call, "id": ids[call["id"]]} for call in CALLS]
@@ -67,7 +67,7 @@ def numbered(first: int, second: int) -> list[Row]:
 
 
 def legacy(arguments: str) -> list[Row]:
-    """A call and its result, as they were written before there were tools."""
+    """A call and its result in the format before tools."""
     called = {"name": "f", "arguments": arguments}
     return [
         {"role": "assistant", "content": None, "function_call": called},
@@ -154,7 +154,7 @@ VOLATILE: dict[str, tuple[Callable[[Any], Row], Any, Any]] = {
 
 
 def answered(row: Row, said: Any, score: float) -> Row:
-    """A row with its answer and score."""
+    """A row with an answer and a score."""
     if "prompt" in row:
         return {**row, "response": said, "score": score}
     output = [{"type": "message", "role": "assistant", "content": [_spoken(said)]}]
@@ -166,7 +166,7 @@ def _spoken(text: str) -> Row:
 
 
 def pairs_of(folder: Path, *rows: Row) -> int:
-    """How many pairs come of some rows; none is exit code 3."""
+    """The number of pairs from some rows; none exits 3."""
     given, output = folder / "in.jsonl", folder / "out.jsonl"
     given.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
     output.unlink(missing_ok=True)
@@ -177,7 +177,7 @@ def pairs_of(folder: Path, *rows: Row) -> int:
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_questions_that_differ_never_meet(tmp_path: Path, name: str) -> None:
-    """Two that agree meet."""
+    """Answers pair if their prompts are equal, and never if these differ."""
     row, one, other = QUESTIONS[name]
     best = answered(row(one), "A", 1.0)
     assert pairs_of(tmp_path, best, answered(row(one), "B", 0.0)) == 1
@@ -186,7 +186,7 @@ def test_questions_that_differ_never_meet(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_answers_that_differ_pair(tmp_path: Path, name: str) -> None:
-    """Two that agree do not."""
+    """Answers pair if they differ, and never if they are equal."""
     said, one, other = ANSWERS[name]
     best = answered(generic(), [said(one)], 1.0)
     assert pairs_of(tmp_path, best, answered(generic(), [said(one)], 0.0)) == 0
@@ -195,7 +195,7 @@ def test_answers_that_differ_pair(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", VOLATILE)
 def test_what_is_no_content_never_parts(tmp_path: Path, name: str) -> None:
-    """Ids, settings of sampling, and empty values."""
+    """IDs, sampling settings and empty values do not make prompts different."""
     row, one, other = VOLATILE[name]
     rows = answered(row(one), "A", 1.0), answered(row(other), "B", 0.0)
     assert pairs_of(tmp_path, *rows) == 1
@@ -203,7 +203,7 @@ def test_what_is_no_content_never_parts(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("column", ["images", "image", "audio", "documents", "files", "attachment"])
 def test_pairs_that_differ_in_a_column_are_two(tmp_path: Path, column: str) -> None:
-    """Dedupe keeps both, with their content."""
+    """Pairs that differ in a column are different; dedupe keeps both, with their content."""
     given, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     rows = [
         {"prompt": "Q", "chosen": "A", "rejected": "B", column: [value]}
@@ -224,7 +224,7 @@ def test_pairs_that_differ_in_a_column_are_two(tmp_path: Path, column: str) -> N
 def test_targets_refuse_what_they_cannot_hold(
     tmp_path: Path, target: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Counted as not_text; the form of the answer is left out, and counted."""
+    """What is not text is counted as not_text; the form of the answer is omitted and counted."""
     given, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     rows = [
         answered({**row, "_ng_task_index": task}, said, score)

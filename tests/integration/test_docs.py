@@ -1,4 +1,4 @@
-"""README.md and docs/: every command in them runs, and writes the output shown under it."""
+"""README.md and docs/: every command runs and writes the output shown under it."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ from docs_kit import ROOT, Command, blessed, blocks, commands_of, matches, pages
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_page(page: Path, tmp_path: Path) -> None:
-    """A reader who types what the page says sees what it shows; `make docs` rewrites that."""
+    """Commands of a page write what it shows; `make docs` rewrites it."""
     text = page.read_text("utf-8")
     commands = commands_of(text)
     outcomes = run(commands, tmp_path)
@@ -68,7 +68,7 @@ $ false
 
 
 def _outcomes(text: str, folder: Path) -> list[tuple[str, bool, int]]:
-    """Of each command that ran: its words, whether it wrote what is shown, its exit code."""
+    """For each command that ran: its text, whether the output matches, its exit code."""
     commands = commands_of(text)
     return [
         (commands[n].words, matches(commands[n].shown, outcome.lines), outcome.code)
@@ -77,7 +77,7 @@ def _outcomes(text: str, folder: Path) -> list[tuple[str, bool, int]]:
 
 
 def test_commands_run_in_one_shell(tmp_path: Path) -> None:
-    """Files are there, `cd` and `$?` last, both streams are seen, and comments are obeyed."""
+    """Files and `cd` and `$?` carry over, both streams are captured, and comments are obeyed."""
     assert _outcomes(PAGE, tmp_path)[2:] == [
         ("cat made/words.txt | \\\n    head -n 1", True, 0),
         ("cd made; ls ../sample_data/*.jsonl", True, 0),
@@ -88,7 +88,7 @@ def test_commands_run_in_one_shell(tmp_path: Path) -> None:
 
 
 def test_other_output_is_seen(tmp_path: Path) -> None:
-    """A line that is wrong, missing or too many; a failure; a gap that leaves out nothing."""
+    """Finds wrong, missing and extra lines, failures, and a `...` that omits nothing."""
     text = "```console\n$ echo a; echo b\n{}\n$ false\n```\n"
     for shown in ("a", "a\nc", "a\nb\nc", "b", "a\n...\nb"):
         commands = commands_of(text.format(shown))
@@ -98,7 +98,7 @@ def test_other_output_is_seen(tmp_path: Path) -> None:
 
 
 def test_pages_are_rewritten(tmp_path: Path) -> None:
-    """Shown output becomes what it is now, in its place, with as much left out as before."""
+    """Shown output is replaced by the current one, with as many lines omitted as before."""
     shown = ["$ seq 9", "1", "...", "8", "$ echo b", "a", "$ echo c"]
     text = "\n  ".join(["- x\n\n  ```console", *shown, "```\n\nend\n"])
     commands = commands_of(text)
@@ -107,7 +107,7 @@ def test_pages_are_rewritten(tmp_path: Path) -> None:
 
 
 def test_commands_stand_in_blocks_that_are_run() -> None:
-    """No page hides a command of ours in a block of another language."""
+    """No page has a prefpairs command in a block of another language, which is not run."""
     for page in pages():
         for block in blocks(page.read_text("utf-8")):
             hidden = [line for line in block.lines if line.startswith(("$ ", "prefpairs "))]
@@ -115,7 +115,7 @@ def test_commands_stand_in_blocks_that_are_run() -> None:
 
 
 def test_mistakes_of_a_page() -> None:
-    """Output before the first command, and a comment that belongs to no block."""
+    """Output before the first command, and a comment without a block, are errors."""
     with pytest.raises(AssertionError, match="no command before"):
         commands_of("```console\nprefpairs pair\n```\n")
     with pytest.raises(AssertionError, match="before no block"):

@@ -1,4 +1,4 @@
-"""The data repository of examples/, run as its README says: the second time nothing is to do."""
+"""The data repository of examples/, run as its README says; a second run does nothing."""
 
 import os
 import shutil
@@ -13,17 +13,17 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "data-repo"
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A copy of the example, as in a fresh clone."""
+    """A copy of the example, like a fresh clone."""
     return Path(shutil.copytree(EXAMPLE, tmp_path / "repo"))
 
 
 def _run(repository: Path, *command: str) -> str:
-    """What a command says on standard output; prefpairs is on its path."""
+    """The standard output of a command, with prefpairs on the PATH."""
     scripts = Path(sys.executable).parent
     surroundings = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith("MAKE")  # `make test` runs us, and would make itself felt
+        if not name.startswith("MAKE")  # of the make that runs us
     }
     done = subprocess.run(
         command,
@@ -42,7 +42,7 @@ def _run(repository: Path, *command: str) -> str:
 
 
 def test_make_twice(repository: Path) -> None:
-    """Steps and recipe give the same sides; the second make rests."""
+    """Single steps and the recipe give the same splits; a second make does nothing."""
     _run(repository, "make")
     for side in ("train.jsonl", "val.jsonl"):
         stepwise = (repository / "steps" / side).read_bytes()
@@ -53,7 +53,7 @@ def test_make_twice(repository: Path) -> None:
 
 
 def test_make_after_a_change_that_changes_nothing(repository: Path) -> None:
-    """The recipe runs again; steps that depend only on unchanged sides do not."""
+    """After a change without effect, the recipe runs again; steps on unchanged splits do not."""
     _run(repository, "make")
     rollouts = repository / "rollouts" / "step-200.jsonl"
     rollouts.write_bytes(rollouts.read_bytes() + b"\n")

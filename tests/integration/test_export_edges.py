@@ -1,4 +1,4 @@
-"""Edges of export, from the command line: what was wrong once must not come back."""
+"""Edge cases of export on the command line that were wrong once."""
 
 import json
 from pathlib import Path
@@ -14,39 +14,39 @@ TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
 
 
 def model(content: str, **more: Any) -> Row:
-    """A message of the model."""
+    """An assistant message."""
     return {"role": "assistant", "content": content, **more}
 
 
 def user(content: str) -> Row:
-    """A message of the user."""
+    """A user message."""
     return {"role": "user", "content": content}
 
 
 def calls(arguments: str, name: str = "x") -> list[Row]:
-    """The calls of a message."""
+    """The tool calls of a message."""
     return [{"id": name, "type": "function", "function": {"name": "f", "arguments": arguments}}]
 
 
 def told(content: str, name: str = "x") -> Row:
-    """The result of a call."""
+    """A tool result."""
     return {"role": "tool", "content": content, "tool_call_id": name}
 
 
 def export(folder: Path, rows: list[Row], *words: str) -> tuple[int, list[Row], str]:
-    """Exit code, rows and words of an export of these rows."""
+    """The exit code, rows and messages of an export of these rows."""
     (folder / "train.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
     done = run_text("export", *words, "train.jsonl", cwd=folder)
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
 
 
 def test_openrlhf_folder_without_val(tmp_path: Path) -> None:
-    """A folder of training data alone."""
+    """Exports a folder that has only training data."""
     assert export(tmp_path, [PLAIN], "--to", "openrlhf", "--out-dir", "out")[0] == 0
 
 
 def test_llamafactory_with_arguments_as_objects(tmp_path: Path) -> None:
-    """It has a form of its own for calls."""
+    """LLaMA-Factory has its own format for calls."""
     rows = [{**PLAIN, "chosen": [model("", tool_calls=calls('{"a":1}'))]}]
     assert export(tmp_path, rows, "--to", "llamafactory", "--tool-args", "dict")[0] in (0, 2)
 
@@ -61,18 +61,18 @@ def test_llamafactory_with_arguments_as_objects(tmp_path: Path) -> None:
     ],
 )
 def test_bad_rows_are_bad_data(tmp_path: Path, row: Row) -> None:
-    """Rows that only look like those of a trainer are bad data, no crash."""
+    """Rows that only look like those of a trainer are bad data, not a crash."""
     assert export(tmp_path, [row], "--to", "trl")[0] == 1
 
 
 def test_kto_of_contradictions_alone(tmp_path: Path) -> None:
-    """If nothing can be written, nothing came out."""
+    """Contradictions alone leave nothing to write: exit 3."""
     rows = [PLAIN, {**PLAIN, "chosen": "Nay", "rejected": "Aye"}]
     assert export(tmp_path, rows, "--to", "trl-kto")[0] == 3
 
 
 def test_kto_score_of_an_answer_in_several_pairs(tmp_path: Path) -> None:
-    """It does not depend on which pair came first."""
+    """The score of an answer in several pairs does not depend on their order."""
     one = {**PLAIN, "chosen_score": 1.0, "rejected_score": 0.0}
     other = {**PLAIN, "chosen_score": 0.9, "rejected": "No", "rejected_score": 0.0}
     assert (
@@ -83,13 +83,13 @@ def test_kto_score_of_an_answer_in_several_pairs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("to", ["nemo-rl", "nemo-rl-ranked", "openrlhf", "customizer"])
 def test_merged_system_and_tools(tmp_path: Path, to: str) -> None:
-    """Tools that are told are merged, too."""
+    """With --system merge, the system message with the tools is merged, too."""
     _, (row,), _ = export(tmp_path, [{**PLAIN, "tools": TOOLS}], "--to", to, "--system", "merge")
     assert all(turn["role"] != "system" for turn in row.get("prompt") or row["context"])
 
 
 def test_merged_system_in_the_middle(tmp_path: Path) -> None:
-    """No system message stays."""
+    """--system merge leaves no system message."""
     prompt = [user("Q"), {"role": "system", "content": "S"}, user("R")]
     _, (row,), _ = export(
         tmp_path, [{**PLAIN, "prompt": prompt}], "--to", "trl", "--system", "merge"
@@ -98,33 +98,33 @@ def test_merged_system_in_the_middle(tmp_path: Path) -> None:
 
 
 def test_first_turn_of_thinking_alone(tmp_path: Path) -> None:
-    """A turn that says nothing is no answer."""
+    """An answer whose first turn has only thinking is dropped."""
     answer = [model("", reasoning_content="hm"), user("go on"), model("Aye")]
     assert export(tmp_path, [{**PLAIN, "chosen": answer}], "--to", "nemo-rl")[0] == 3
 
 
 def test_sides_equal_once_written_llamafactory(tmp_path: Path) -> None:
-    """A call beside words is text, and may equal a text."""
+    """A call written next to text becomes text, and may equal another answer."""
     text = 'Hi\n<tool_call>\n{"name": "f", "arguments": {"a":1}}\n</tool_call>'
     rows = [{**PLAIN, "chosen": [model("Hi", tool_calls=calls('{"a":1}'))], "rejected": text}]
     assert export(tmp_path, rows, "--to", "llamafactory")[0] == 3
 
 
 def test_sides_equal_once_written_trl(tmp_path: Path) -> None:
-    """A broken call is text, and may equal a text."""
+    """A broken call becomes text, and may equal another answer."""
     text = '<tool_call>\n{"name": "f", "arguments": "{\\"a"}\n</tool_call>'
     rows = [{**PLAIN, "chosen": [model("", tool_calls=calls('{"a'))], "rejected": text}]
     assert export(tmp_path, rows, "--to", "trl")[0] == 3
 
 
 def test_llamafactory_refuses_what_it_writes_as_text(tmp_path: Path) -> None:
-    """Text in place of a call is reported."""
+    """Text where a call should be is reported."""
     rows = [{**PLAIN, "chosen": [model("Let me see.", tool_calls=calls('{"a":1}'))]}]
     assert export(tmp_path, rows, "--to", "llamafactory", "--lossy", "refuse")[0] != 0
 
 
 def test_results_of_calls_that_became_text(tmp_path: Path) -> None:
-    """No result is left without its call."""
+    """No result remains without its call."""
     turns = [model("", tool_calls=calls('{"a')), told("error")]
     rows = [{**PLAIN, "chosen": [*turns, model("yes")], "rejected": [*turns, model("no")]}]
     _, (row,), _ = export(tmp_path, rows, "--to", "trl")
@@ -133,7 +133,7 @@ def test_results_of_calls_that_became_text(tmp_path: Path) -> None:
 
 
 def test_difference_behind_thoughts_that_are_left_out(tmp_path: Path) -> None:
-    """Thoughts that are not wanted part nothing."""
+    """With --reasoning-as nothing, answers that differ only in reasoning share their turns."""
     one, other = (
         [model("", reasoning_content=thought, tool_calls=calls("{}")), told("1"), model(text)]
         for thought, text in (("r1", "yes"), ("r2", "no"))
@@ -145,7 +145,7 @@ def test_difference_behind_thoughts_that_are_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("to", ["ms-swift", "ultrafeedback"])
 def test_greeting_there_and_back(tmp_path: Path, to: str) -> None:
-    """A prompt that begins with the model comes back."""
+    """A prompt that begins with an assistant message survives a round trip."""
     prompt = [model("Hello"), user("Q")]
     _, rows, _ = export(tmp_path, [{**PLAIN, "prompt": prompt}], "--to", to)
     code, found, _ = export(tmp_path, rows, "--to", "trl")
@@ -153,7 +153,7 @@ def test_greeting_there_and_back(tmp_path: Path, to: str) -> None:
 
 
 def test_results_that_answer_other_calls(tmp_path: Path) -> None:
-    """They are another environment."""
+    """Rows whose sides have different tool results are dropped."""
     both = model("", tool_calls=[*calls('{"a":1}', "x"), *calls('{"a":2}', "y")])
     rows = [
         {
@@ -166,12 +166,12 @@ def test_results_that_answer_other_calls(tmp_path: Path) -> None:
 
 
 def test_ranked_of_a_release_without_it(tmp_path: Path) -> None:
-    """A release that has no such loader."""
+    """Releases without this loader are rejected."""
     assert export(tmp_path, [PLAIN], "--to", "nemo-rl-ranked", "--release", "0.3")[0] == 2
 
 
 def test_customizer_last_message_says_what_became_of_tools(tmp_path: Path) -> None:
-    """They went with the history."""
+    """With --last-message, tools are dropped with the history, and no note claims otherwise."""
     _, _, err = export(
         tmp_path, [{**PLAIN, "tools": TOOLS}], "--to", "customizer", "--last-message"
     )
@@ -179,14 +179,14 @@ def test_customizer_last_message_says_what_became_of_tools(tmp_path: Path) -> No
 
 
 def test_names_of_users_that_are_joined(tmp_path: Path) -> None:
-    """No name is lost."""
+    """Names of users whose messages are joined are kept."""
     prompt = [{**user("a"), "name": "Ann"}, {**user("b"), "name": "Bob"}]
     _, (row,), _ = export(tmp_path, [{**PLAIN, "prompt": prompt}], "--to", "trl")
     assert row["prompt"] != [{**user("a\nb"), "name": "Ann"}]
 
 
 def test_files_called_eval(tmp_path: Path) -> None:
-    """They are no training data."""
+    """Files named eval are not training data."""
     (tmp_path / "eval.jsonl").write_text(json.dumps({**PLAIN, "prompt": "R"}))
     export(tmp_path, [PLAIN], "--to", "trl", "--out-dir", "out", "eval.jsonl")
     assert len((tmp_path / "out/train.jsonl").read_text().splitlines()) == 1

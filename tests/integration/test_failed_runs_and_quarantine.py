@@ -1,4 +1,4 @@
-"""What a run that fails leaves of its quarantine file, as docs/reliability.md says it."""
+"""The quarantine file of a failed run, as docs/reliability.md describes it."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ BAD = ["{oops", '{"prompt": "Q", "response": "c", "score": "low"}']
 def test_a_quarantine_is_whole_and_true_of_the_inputs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str, code: int, aside: bool
 ) -> None:
-    """It is the old file, or holds each bad row once, also of a run whose output is not there."""
+    """A failed run leaves the old file, or one that has each bad row once."""
     monkeypatch.chdir(tmp_path)
     lines = [json.dumps(ROWS[0]), *BAD, json.dumps(ROWS[1])]
     Path("in.jsonl").write_text("".join(f"{line}\n" for line in lines))

@@ -1,4 +1,4 @@
-"""Files that prefpairs never wrote are not lost to --out-dir, unless --force says so."""
+"""--out-dir does not replace files that prefpairs never wrote, unless --force is given."""
 
 import hashlib
 import json
@@ -73,7 +73,7 @@ HAND_MADE = [
 
 @pytest.mark.parametrize(("words", "name", "content"), HAND_MADE)
 def test_a_file_of_others_stays(words: str, name: str, content: str) -> None:
-    """Exit 2 with its name, and nothing is touched; --force as the hint says replaces it."""
+    """Exits 2 with the file's name and changes nothing; --force, as hinted, replaces it."""
     rows = [{"prompt": "Q", "response": f"{n}", "score": n} for n in range(3)]
     Path("rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     Path("d").mkdir()
@@ -91,7 +91,7 @@ def test_a_file_of_others_stays(words: str, name: str, content: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in TARGETS if name != "tokens"])
 def test_a_dataset_of_ours_is_replaced(name: str) -> None:
-    """By the next run of the same command, whatever the target, other options and other sides."""
+    """The next run of the same command may replace it, whatever its target, options and splits."""
     Path("val.jsonl").write_text(Path("pairs.jsonl").read_text().replace("Q", "Question "))
     assert _run(f"export --to {name} pairs.jsonl val.jsonl --out-dir d").returncode == 0
     done = _run(f"export --to {name} pairs.jsonl --limit 5 --out-dir d")
@@ -111,7 +111,7 @@ OWN_ROW = {
 @pytest.mark.parametrize("beside_ours", [False, True])
 @pytest.mark.parametrize("name", OWN_ROW)
 def test_rows_in_the_format_of_the_target(name: str, beside_ours: bool) -> None:
-    """A format does not make a file ours; nor does a card or a job that does not name the file."""
+    """Rows in the target's format, or a card or job not naming the file, do not make it ours."""
     words = f"export --to {name} pairs.jsonl --out-dir d"
     files = target_named(name).files
     if beside_ours:
@@ -130,7 +130,7 @@ def test_rows_in_the_format_of_the_target(name: str, beside_ours: bool) -> None:
 
 
 def test_a_folder_of_pairs_with_ids_of_others() -> None:
-    """Columns called as ours are, with ids that we never gave."""
+    """Columns named like ours, but with IDs that we never gave, are not ours."""
     Path("d").mkdir()
     row = {"id": "7", "group": "g", "prompt": "Q", "chosen": "a", "rejected": "b"}
     Path("d/test.jsonl").write_text(json.dumps(row) + "\n")
@@ -139,7 +139,7 @@ def test_a_folder_of_pairs_with_ids_of_others() -> None:
 
 @pytest.mark.parametrize("words", [SPLIT, "run recipe.toml"])
 def test_files_of_ours_are_replaced(words: str) -> None:
-    """Also without a receipt, as `dvc checkout` restores them, edited, or empty."""
+    """Ours may be replaced even without a receipt: edited, empty or restored by `dvc checkout`."""
     assert _run(words).returncode == 0
     first = _content()
     if Path("d/manifest.json").exists():
@@ -152,7 +152,7 @@ def test_files_of_ours_are_replaced(words: str) -> None:
 
 
 def test_a_file_that_a_manifest_lists() -> None:
-    """It is ours as long as it is what the manifest says, whatever its rows look like."""
+    """A file that matches its entry in a manifest is ours, whatever its rows look like."""
     assert _run("run recipe.toml").returncode == 0
     manifest = json.loads(Path("d/manifest.json").read_bytes())
     Path("d/train.jsonl").write_text('{"of": "another version"}\n')
@@ -165,7 +165,7 @@ def test_a_file_that_a_manifest_lists() -> None:
 
 @pytest.mark.parametrize("name", ["manifest.json", "test.jsonl"])
 def test_a_file_that_comes_during_the_run(name: str) -> None:
-    """It is looked at again when all is written: the run waits for its input meanwhile."""
+    """Outputs are checked again before they are replaced; the input arrives only then."""
     Path("d").mkdir()
     os.mkfifo("pipe.jsonl")
     Path("recipe.toml").write_text(RECIPE.replace("pairs.jsonl", "pipe.jsonl"))
@@ -174,7 +174,7 @@ def test_a_file_that_comes_during_the_run(name: str) -> None:
         with Path("pipe.jsonl").open("wb") as pipe:
             pipe.write(Path("pairs.jsonl").read_bytes())
             pipe.flush()
-            time.sleep(1)  # it has begun to read, so it has looked into the folder
+            time.sleep(1)  # it is reading, so it has checked the folder
             Path("d", name).write_text('{"name": "my app"}\n')
         assert running.stderr is not None
         assert b"d/" + name.encode() in running.stderr.read()
@@ -196,7 +196,7 @@ def test_a_file_that_comes_during_the_run(name: str) -> None:
 )
 @pytest.mark.parametrize("there", [True, False], ids=["an old folder", "a new folder"])
 def test_two_kinds_of_data_at_once(slow: str, fast: str, code: int, there: bool) -> None:
-    """If another run writes meanwhile, the output of one of the two is there, not a mixture."""
+    """If another run writes meanwhile, the result is the output of one of them, not a mixture."""
     if there:
         Path("d").mkdir()
     os.mkfifo("pipe.jsonl")
@@ -205,7 +205,7 @@ def test_two_kinds_of_data_at_once(slow: str, fast: str, code: int, there: bool)
         with Path("pipe.jsonl").open("wb") as pipe:
             pipe.write(Path("pairs.jsonl").read_bytes())
             pipe.flush()
-            while not any(Path().rglob(".*.tmp")):  # it has looked into the folder
+            while not any(Path().rglob(".*.tmp")):  # it has checked the folder
                 time.sleep(0.01)
             assert _run(f"{fast} pairs.jsonl --out-dir d").returncode == 0
             before = {name: data for name, data in _content().items() if ".tmp" not in name}
@@ -221,7 +221,7 @@ def test_two_kinds_of_data_at_once(slow: str, fast: str, code: int, there: bool)
 
 
 def test_force_in_a_recipe() -> None:
-    """The same as the option."""
+    """`force` in a recipe does the same as the option."""
     Path("d").mkdir()
     Path("d/test.jsonl").write_text("mine\n")
     Path("recipe.toml").write_text(RECIPE + "force = true\n")
@@ -231,7 +231,7 @@ def test_force_in_a_recipe() -> None:
 
 @pytest.mark.parametrize("kind", ["pipe", "link", "unreadable"])
 def test_what_cannot_be_looked_at(kind: str) -> None:
-    """A pipe is not waited for; a link is what it leads to; what cannot be read is trouble."""
+    """A pipe does not block, a link is checked by its target, and an unreadable file exits 5."""
     Path("d").mkdir()
     Path("mine").write_text("mine\n")
     if kind == "pipe":
@@ -246,7 +246,7 @@ def test_what_cannot_be_looked_at(kind: str) -> None:
 
 
 def test_o_replaces_what_it_names() -> None:
-    """-o is the user's own word for a file, as with cp and sort."""
+    """-o replaces any file, as with cp and sort."""
     Path("out.jsonl").write_text("mine\n")
     assert _run("dedupe pairs.jsonl -o out.jsonl").returncode == 0
     assert len(Path("out.jsonl").read_text().splitlines()) == 12
@@ -267,7 +267,7 @@ READ_ANYWAY = {
 
 @pytest.mark.parametrize("words", READ_ANYWAY.values(), ids=READ_ANYWAY.keys())
 def test_what_is_read_is_not_swept(words: str) -> None:
-    """A file that a killed run left may be all there is of its rows."""
+    """Leftovers of a killed run that are inputs are not deleted."""
     text = "[filter]\nmin_gap = 0\n" if words.startswith("run") else Path("pairs.jsonl").read_text()
     left = [Path(LEFT), Path("d", LEFT_FOLDER, "old.jsonl")]
     for path in left:
@@ -286,7 +286,7 @@ def test_what_is_read_is_not_swept(words: str) -> None:
 
 
 def test_a_value_that_looks_like_an_option() -> None:
-    """With `=` it is a value; without, it is an option, and the value is missing."""
+    """With `=`, it is a value; without, it is an option, and the value is missing."""
     assert _run("split pairs.jsonl --exact --out-dir --force").returncode == 2
     assert _run("split pairs.jsonl --exact --out_dir=--force").returncode == 0
     assert Path("--force/train.jsonl").exists()
@@ -294,7 +294,7 @@ def test_a_value_that_looks_like_an_option() -> None:
 
 @pytest.mark.parametrize("words", ["split --exact pairs.jsonl --out-dir new", "run recipe.toml"])
 def test_bad_rows_in_a_folder_that_is_only_made(words: str) -> None:
-    """It is refused before the run; in a folder that is there they may be."""
+    """Rejects --quarantine in a folder that the run would create; in an existing one it is fine."""
     words += " --on-error quarantine --quarantine new/bad.jsonl"
     if words.startswith("run"):
         bad = '[read]\non_error = "quarantine"\nquarantine = "new/bad.jsonl"'
@@ -313,7 +313,7 @@ def test_bad_rows_in_a_folder_that_is_only_made(words: str) -> None:
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
 def test_a_pattern_in_a_folder_that_may_not_be_read() -> None:
-    """What is in it is not known, rather than nothing."""
+    """A pattern in an unreadable folder is an error, not an empty match."""
     Path("d").mkdir(mode=0o311)
     done = _run("split d/*.jsonl --out-dir new")
     assert (done.returncode, done.stderr) == (5, "error: d: Permission denied\n")

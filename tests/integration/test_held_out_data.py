@@ -1,4 +1,4 @@
-"""What is held out stays held out, whichever command writes the sides."""
+"""Held-out data stays held out, whichever command writes the files."""
 
 import json
 import shlex
@@ -36,7 +36,7 @@ EXPORT = '[read]\ninputs = ["data"]\n{}[export]\nto = "trl"\n[write]\nout_dir = 
 @pytest.mark.parametrize("stage", ["[filter]\nmin_gap = 0.5\n", "[pair]\n"])
 @pytest.mark.parametrize("held_out", ["val", "test"])
 def test_recipe_without_a_split(stage: str, held_out: str) -> None:
-    """All of it would be data to train on."""
+    """Rejects a recipe without a split, which would train on held-out data."""
     for side in ("train", held_out):
         rows = [{"prompt": side, "response": text, "score": len(text)} for text in ("a", "bb")]
         _write(f"data/{side}.jsonl", *(rows if "pair" in stage else [_pair(side)]))
@@ -49,7 +49,7 @@ def test_recipe_without_a_split(stage: str, held_out: str) -> None:
 
 
 def test_recipe_of_an_export_alone() -> None:
-    """It keeps the sides of its inputs apart, and writes what `export` writes."""
+    """A recipe that only exports keeps the splits of its inputs and writes what `export` writes."""
     for side in ("train", "val"):
         _write(f"data/{side}.jsonl", _pair(side))
     Path("x.toml").write_text(EXPORT.format(""))
@@ -60,7 +60,7 @@ def test_recipe_of_an_export_alone() -> None:
 
 
 def test_no_data_to_train_on() -> None:
-    """The sentence is that of `export`."""
+    """If there is no training data, the error is that of `export`."""
     _write("test.jsonl", _pair("Q"))
     done = _run("pair", "test.jsonl", "--to", "trl", "--out-dir", "O")
     exported = _run("export", "test.jsonl", "--to", "trl", "--out-dir", "O")
@@ -70,7 +70,7 @@ def test_no_data_to_train_on() -> None:
 
 
 def test_rollouts_of_several_sides() -> None:
-    """`pair` mixes them; what the hint says keeps them apart."""
+    """`pair` mixes rollouts of several splits; the hint keeps them apart."""
     names = ("train", "test")
     for side in names:
         rows = [{"prompt": side, "response": text, "score": len(text)} for text in ("a", "bb")]
@@ -88,7 +88,7 @@ def test_rollouts_of_several_sides() -> None:
 
 @pytest.mark.parametrize("option", ["--summary", "--quarantine"])
 def test_old_split_is_not_written_over(option: str) -> None:
-    """Neither by a summary nor by bad rows; by the new split only where both have one place."""
+    """No summary or quarantine replaces the earlier split; a new split may, in the same folder."""
     _write("pairs.jsonl", *(_pair(f"Q{number}") for number in range(20)))
     assert _run("split", "pairs.jsonl", "--out-dir", "old").returncode == 0
     before = Path("old/train.jsonl").read_bytes()
@@ -103,7 +103,7 @@ def test_old_split_is_not_written_over(option: str) -> None:
 
 
 def _write_across() -> None:
-    """Rollouts whose answers will meet those to other prompts."""
+    """Write rollouts that pair with answers to other prompts."""
     _write(
         "r.jsonl",
         *(
@@ -121,7 +121,7 @@ def _write_across() -> None:
 
 
 def test_split_for_a_trainer_across_prompts() -> None:
-    """What it would see of the second prompt is not known; what the hint says leaks nothing."""
+    """Rejects --for across prompts, since the second prompt is unknown; the hint leaks nothing."""
     _write_across()
     words = ("pair", "--strategy", "stratified", "--across-prompts", "r.jsonl", "-o", "p.jsonl")
     assert _run(*words).returncode == 0
@@ -144,7 +144,7 @@ def _prompts(path: str) -> set[str]:
 
 
 def test_recipe_that_exports_pairs_across_prompts() -> None:
-    """It is what the commands do without --for."""
+    """The recipe does what the commands do without --for."""
     _write_across()
     Path("x.toml").write_text(
         '[read]\ninputs = ["r.jsonl"]\n[pair]\nstrategy = "stratified"\nacross_prompts = true\n'
@@ -163,7 +163,7 @@ def test_recipe_that_exports_pairs_across_prompts() -> None:
 
 
 def test_manifest_of_a_split_like_another(tmp_path: Path) -> None:
-    """It holds no absolute path, and lists what was read of the old split."""
+    """The manifest has no absolute path, and lists the files of the old split."""
     _write("pairs.jsonl", *(_pair(f"Q{number}") for number in range(20)))
     assert _run("split", "pairs.jsonl", "--out-dir", "old").returncode == 0
     old = json.dumps(str(tmp_path / "old"))
@@ -177,7 +177,7 @@ def test_manifest_of_a_split_like_another(tmp_path: Path) -> None:
 
 
 def test_hint_for_a_side_of_which_all_leaks() -> None:
-    """It leads to a split that export can write."""
+    """The hint leads to a split that can be exported."""
     turns = [
         {"role": "user", "content": "Hello"},
         {"role": "assistant", "content": "Hi"},

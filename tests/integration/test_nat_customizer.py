@@ -1,6 +1,6 @@
-"""NAT's own trainer adapter and our `submit` at the same double of the services.
+"""NAT's own trainer adapter and our `submit`, against the same double of the services.
 
-So the double is not bent to our client, and for the same pairs we send what NAT sends.
+So the double is not tailored to our client, and we send what NAT sends for the same pairs.
 """
 
 import base64
@@ -18,9 +18,9 @@ from customizer_double import Double, running_double
 CONSUMERS = Path(__file__).parents[1] / "consumers"
 TOKEN = "sekret"  # noqa: S105 - the double wants it
 IMAGE = "nvcr.io/nim/nvidia/nemotron-3.5-lightning-30b-a3b"
-"""What NAT 1.9.0 deploys if nothing is said; its documentation has ours."""
+"""What NAT 1.9.0 deploys by default; its documentation names our default."""
 OURS = {"name", "namespace", "custom_fields"}
-"""By these fields a job is found again whose answer got lost; NAT sends none of them."""
+"""Fields that identify a job whose answer was lost; NAT sends none of them."""
 
 sys.path += [str(CONSUMERS), str(Path(__file__).parents[1] / "unit")]
 from submit_kit import PATHS, submit, write_dataset  # noqa: E402
@@ -39,7 +39,7 @@ SCRIPT = [
 
 
 def nat(double: Double, folder: Path, *words: str) -> dict[str, Any]:
-    """What NAT's adapter, or its SDKs alone, made of the service."""
+    """What NAT's adapter, or only its SDKs, reported."""
     command = [python_of("nat_customizer"), str(CONSUMERS / "nat_customizer.py"), str(folder)]
     command += ["--url", double.url, "--token", TOKEN, *words]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -50,7 +50,7 @@ def nat(double: Double, folder: Path, *words: str) -> dict[str, Any]:
 
 
 def dataset(folder: Path) -> Path:
-    """Eight rows to train on and two to validate with: NAT, too, splits ten rows like that."""
+    """Eight training rows and two validation rows, as NAT splits ten rows."""
     write_dataset(folder, count=8)
     path = folder / PATHS["customizer"][1]
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:2]))
@@ -58,7 +58,7 @@ def dataset(folder: Path) -> Path:
 
 
 def rows_of(double: Double) -> dict[str, list[Any]]:
-    """The rows that arrived."""
+    """The rows that the service received."""
     files = double.repositories["games/moves"]
     return {
         path: [json.loads(line) for line in files[path].splitlines()]
@@ -67,7 +67,7 @@ def rows_of(double: Double) -> dict[str, list[Any]]:
 
 
 def same(double: Double, line: str, besides: set[str]) -> list[dict[str, Any]]:
-    """The bodies of requests, without the fields that name a run."""
+    """The bodies of requests without the fields that name a run."""
     return [
         {name: value for name, value in body.items() if name not in besides}
         for body in double.bodies(line)
@@ -75,7 +75,7 @@ def same(double: Double, line: str, besides: set[str]) -> list[dict[str, Any]]:
 
 
 def committed(double: Double) -> list[Any]:
-    """What the lines of all commits hold, but for their messages."""
+    """The lines of all commits, without their messages."""
     seen = [one for one in double.seen if one.path.endswith("/commit/main")]
     lines = [json.loads(line) for one in seen for line in one.body.splitlines()]
     for line in lines:
@@ -87,7 +87,7 @@ def committed(double: Double) -> list[Any]:
 
 @asked
 def test_the_same_requests(tmp_path: Path) -> None:
-    """The same bodies but for names, the job's three fields, and one commit in place of two."""
+    """The bodies equal NAT's, except names, three fields of the job, and one commit, not two."""
     folder = dataset(tmp_path)
     with running_double(token=TOKEN, script=SCRIPT) as theirs:
         reference = nat(theirs, folder)["reference"]
@@ -116,7 +116,7 @@ def test_the_same_requests(tmp_path: Path) -> None:
 @asked
 @pytest.mark.parametrize("lfs_from", [1, 10**9])
 def test_the_sdks_read_what_we_created(lfs_from: int, tmp_path: Path) -> None:
-    """Job, deployment, registered dataset and files, by LFS and without."""
+    """The SDKs read our job, deployment, registered dataset and files, with LFS and without."""
     folder = dataset(tmp_path)
     with running_double(token=TOKEN, lfs_from=lfs_from) as double:
         done = submit(double, folder, *DEPLOY, env={"TOK": TOKEN})
@@ -140,7 +140,7 @@ def test_the_sdks_read_what_we_created(lfs_from: int, tmp_path: Path) -> None:
 
 @asked
 def test_nat_by_lfs(tmp_path: Path) -> None:
-    """The adapter's large files go through the double, too."""
+    """Large files of the adapter go through the double's LFS, too."""
     folder = dataset(tmp_path)
     with running_double(token=TOKEN, lfs_from=1, script=SCRIPT) as double:
         assert nat(double, folder)["reference"]["status"] == "completed"

@@ -44,7 +44,7 @@ DATA = {
   validation: {dataset_name: HelpSteer3, split: validation}
 """,
 }
-"""What the configurations of the releases say of data, as their files are documented."""
+"""The data sections of the releases' configurations, as documented."""
 
 
 def release_of(tree: Path) -> str:
@@ -72,7 +72,7 @@ def exported(folder: Path, target: str, release: str, sides: list[str]) -> Path:
 
 
 def reached(out: Path, folder: Path, cwd: Path, *words: str) -> dict[str, Any]:
-    """What `dpo.sh` gives where `uv run examples/run_dpo.py` is these words."""
+    """The result of `dpo.sh` with `uv run examples/run_dpo.py` replaced by this command."""
     program = folder / "bin" / "uv"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nshift {words[0]}\nexec {" ".join(words[1:])} "$@"\n', "utf-8")
@@ -93,7 +93,7 @@ def reached(out: Path, folder: Path, cwd: Path, *words: str) -> dict[str, Any]:
 
 
 def check(config: dict[str, Any], out: Path, release: str, sides: list[str]) -> None:
-    """The model's own tokenizer, our files, and checkpoints with validation or without."""
+    """Checks the model, its tokenizer, our files, and the checkpoint settings."""
     assert config["policy"]["model_name"] == MODEL
     assert config["policy"]["tokenizer"]["name"] == MODEL
     assert config["checkpointing"]["enabled"] is True
@@ -113,7 +113,7 @@ def check(config: dict[str, Any], out: Path, release: str, sides: list[str]) -> 
         return
     if nested:
         assert data["validation"] is None
-    else:  # the oldest cannot do without, so it gets a file that it never uses
+    else:  # the oldest release requires one, so it gets a file that it never uses
         assert data["val_data_path"] == (train if release < "0.4" else None)
     assert config["checkpointing"]["metric_name"] is None
     assert (config["dpo"]["val_period"], config["dpo"]["val_at_start"]) == (0, False)

@@ -1,6 +1,6 @@
-"""The page of `report` in a real browser: what is drawn, what keys do, and that nothing leaves it.
+"""The page of `report` in a real browser: charts, keys, and no requests to other hosts.
 
-Chromium is looked for on the path. `make test-browser` installs what is missing, and insists.
+Chromium must be on the PATH. `make test-browser` installs what is missing, and requires it.
 """
 
 import json
@@ -58,7 +58,7 @@ CHAT = [
 
 
 def plain(number: int) -> Row:
-    """A pair of an edited answer, whose gap, lengths and models go by its number."""
+    """A pair with an edited answer; its gap, lengths and models depend on its number."""
     words = [f"word{place * (number + 3) % 17}" for place in range(30)]
     other = [*words[:9], "cut", *words[9 + number % 5 :]]
     return {
@@ -74,7 +74,7 @@ def plain(number: int) -> Row:
 
 
 def hostile(words: str) -> Row:
-    """A pair that says the same everywhere."""
+    """A pair with the same text in every place."""
     return {
         "prompt": words,
         "chosen": f"{words} one",
@@ -111,7 +111,7 @@ ALL = len(ROWS)
 
 @pytest.fixture(name="browser", scope="module")
 def _browser() -> "Iterator[Browser]":
-    """Chromium without a head."""
+    """Headless Chromium."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     try:
         from playwright.sync_api import sync_playwright
@@ -128,7 +128,7 @@ def _browser() -> "Iterator[Browser]":
 
 @pytest.fixture(name="report", scope="module")
 def _report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page, as the command writes it, with a title that would rather be a script."""
+    """A page written by the command, with a title that tries to be a script."""
     folder = tmp_path_factory.mktemp("report")
     lines = "".join(f"{json.dumps(row)}\n" for row in ROWS)
     (folder / "<img src=x>.jsonl").write_text(lines)
@@ -143,13 +143,13 @@ def _report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(name="page")
 def _page(browser: "Browser", report: Path) -> "Iterator[Page]":
-    """The page opened from the disk; afterwards nothing was asked for, refused or gone wrong."""
+    """The page opened from disk; afterwards there must be no requests, violations or errors."""
     with opened(browser, report.as_uri()) as page:
         yield page
 
 
 class opened:  # noqa: N801 - used as a function
-    """A page that is watched from its first moment on."""
+    """A page that is monitored from its first moment on."""
 
     def __init__(self, browser: "Browser", address: str, **setting: Any) -> None:
         self._context = browser.new_context(**{"viewport": DESK, **setting})
@@ -170,7 +170,7 @@ class opened:  # noqa: N801 - used as a function
         return self._page
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Say what it did that it should not do."""
+        """Fail if it did anything forbidden."""
         if kind is None:
             assert self._said == []
             assert self._page.evaluate("window.violations") == []
@@ -180,12 +180,12 @@ class opened:  # noqa: N801 - used as a function
 
 
 def count(page: "Page") -> str:
-    """Which pair is shown, of how many."""
+    """The number of the shown pair, and how many there are."""
     return str(page.inner_text(".count"))
 
 
 def left(page: "Page", expected: int) -> int:
-    """How many pairs are left, once they are as many as expected, or a second later."""
+    """The number of pairs left, once it is as expected or after a second."""
     deadline = time.monotonic() + 1
     while True:
         number = int(count(page).removeprefix("none").rpartition(" ")[2] or 0)
@@ -195,18 +195,18 @@ def left(page: "Page", expected: int) -> int:
 
 
 def prompt(page: "Page") -> str:
-    """The prompt of the pair that is shown."""
+    """The prompt of the shown pair."""
     return str(page.inner_text(".pair .prompt .words >> nth=0"))
 
 
 def top_of_pair(page: "Page") -> float:
-    """Where the pair that is shown begins, from the top of the window."""
+    """The top of the shown pair, in pixels from the top of the window."""
     where: float = page.evaluate("document.querySelector('.pair').getBoundingClientRect().top")
     return where
 
 
 def test_charts_are_drawn_with_the_figures_of_stats(page: "Page", report: Path) -> None:
-    """Each picture has a size and a name, and the page's numbers are those of `stats --json`."""
+    """Each chart has a size and a name, and the page's figures are those of `stats --json`."""
     sizes = page.eval_on_selector_all(
         "svg.chart", "all => all.map(one => [one.clientWidth, one.clientHeight])"
     )
@@ -234,7 +234,7 @@ def test_charts_are_drawn_with_the_figures_of_stats(page: "Page", report: Path) 
 
 
 def test_keys(page: "Page") -> None:
-    """Keys j and k, arrows, /, d and ?; in a field they are letters."""
+    """Keys j and k, arrows, /, d and ? work; in an input field they are characters."""
     assert (count(page), prompt(page)) == (f"1 of {ALL}", "Question 0?")
     for key, shown in (("j", 2), ("ArrowRight", 3), ("k", 2), ("ArrowLeft", 1), ("k", 1)):
         page.keyboard.press(key)
@@ -256,7 +256,7 @@ def test_keys(page: "Page") -> None:
 
 
 def test_next_leads_to_the_top_of_a_pair(page: "Page") -> None:
-    """Wherever on the page one was, also when a long answer was scrolled through."""
+    """Key j scrolls to the top of the pair, even from far down in a long answer."""
     page.keyboard.press("j")
     assert 0 <= top_of_pair(page) < 300
     page.evaluate("scrollTo({top: document.body.scrollHeight, behavior: 'instant'})")
@@ -266,7 +266,7 @@ def test_next_leads_to_the_top_of_a_pair(page: "Page") -> None:
 
 
 def test_search_and_filters(page: "Page") -> None:
-    """Each leaves the pairs that Python would leave."""
+    """Search and filters leave the pairs that the same conditions leave in Python."""
     page.click(".filters summary")
     lengths = [len(row["chosen"]) / len(row["rejected"]) for row in PLAIN]
 
@@ -293,7 +293,7 @@ def test_search_and_filters(page: "Page") -> None:
 
 
 def test_order(page: "Page") -> None:
-    """By gap and by lengths; pairs without a gap come last."""
+    """Sorts by gap and by length; pairs without a gap come last."""
     page.click(".filters summary")
     expected: dict[str, Callable[[Row], float]] = {
         "widest gap first": lambda row: row["rejected_score"],
@@ -322,7 +322,7 @@ ALL_PROMPTS = """(() => {
 
 
 def test_a_link_leads_to_its_pair(page: "Page", browser: "Browser", report: Path) -> None:
-    """The address names the pair that is shown, and opening it shows that pair."""
+    """The address names the shown pair, and opening it shows that pair."""
     page.keyboard.press("j")
     page.keyboard.press("j")
     address = page.url
@@ -337,7 +337,7 @@ def test_a_link_leads_to_its_pair(page: "Page", browser: "Browser", report: Path
 
 
 def test_words_that_differ_are_marked(page: "Page") -> None:
-    """Less those that are marked, both answers say the same; what was edited is among them."""
+    """Without the marked words, both answers are equal; edited words are marked."""
     marks = """side => [...document.querySelectorAll(`.side.${side} .words`)].map(words =>
         [...words.childNodes].filter(node => node.className !== 'only')
         .map(node => node.textContent).join(' ')).join(' ').split(/\\s+/).filter(Boolean)"""
@@ -351,7 +351,7 @@ def test_words_that_differ_are_marked(page: "Page") -> None:
 
 
 def test_what_was_left_out_is_said_where_it_stood(page: "Page") -> None:
-    """Between the beginning and the end of a very long text, whether words are marked or not."""
+    """An omitted middle of a very long text is noted in its place, with marks or without."""
     page.fill("input[type=search]", "cut?")
     assert left(page, 1) == 1
     for _ in ("marked", "not marked"):
@@ -365,7 +365,7 @@ def test_what_was_left_out_is_said_where_it_stood(page: "Page") -> None:
 
 
 def test_a_word_in_common_by_chance_is_no_anchor(page: "Page") -> None:
-    """Between larger changes; the end that both have in common is one."""
+    """A common word between larger changes does not split them; a common ending does."""
     page.fill("input[type=search]", "by chance")
     assert left(page, 1) == 1
     only = [
@@ -378,7 +378,7 @@ def test_a_word_in_common_by_chance_is_no_anchor(page: "Page") -> None:
 
 
 def test_very_different_long_answers_are_quick(page: "Page") -> None:
-    """They are not compared word for word, and that is said."""
+    """Very different long answers are not compared word by word, and the page says so."""
     page.fill("input[type=search]", "b2999")
     assert left(page, 1) == 1
     assert "not" not in page.inner_text(".pair .from >> nth=0")
@@ -392,7 +392,7 @@ def test_very_different_long_answers_are_quick(page: "Page") -> None:
 
 
 def test_a_long_prompt_opens(page: "Page") -> None:
-    """It is closed at first."""
+    """A long prompt is folded at first and can be opened."""
     page.fill("input[type=search]", "b2999")
     assert left(page, 1) == 1
     high = page.locator(".prompt").bounding_box()["height"]
@@ -403,7 +403,7 @@ def test_a_long_prompt_opens(page: "Page") -> None:
 
 
 def test_turns_are_told_apart(page: "Page") -> None:
-    """Thinking, calls, results, and who says what."""
+    """Thinking, calls, results and roles are shown as such."""
     page.fill("input[type=search]", "sunny in rome")
     assert left(page, 1) == 1
     pieces = page.eval_on_selector_all(
@@ -418,7 +418,7 @@ def test_turns_are_told_apart(page: "Page") -> None:
 
 
 def test_hostile_words_are_words(page: "Page") -> None:
-    """In every place they are read as they were written, and no element comes of them."""
+    """Hostile text is shown literally everywhere and creates no elements."""
     for _ in PLAIN:
         page.evaluate("document.querySelector('[title=j]').click()")
     kinds = "[...new Set([...document.querySelectorAll('main *')].map(one => one.tagName))].sort()"
@@ -440,7 +440,7 @@ def test_hostile_words_are_words(page: "Page") -> None:
 
 
 def test_signs_that_are_not_seen_are_marked(page: "Page") -> None:
-    """Turned, hidden and ended text shows its signs by number."""
+    """Invisible, reversing and terminating characters are shown by their code points."""
     page.fill("input[type=search]", "".join(UNSEEN))
     assert left(page, 1) == 1
     signs = page.locator(".side.chosen .words .sign").all_inner_texts()
@@ -454,7 +454,7 @@ def test_signs_that_are_not_seen_are_marked(page: "Page") -> None:
 def test_it_fits_and_can_be_read(
     browser: "Browser", report: Path, scheme: Any, viewport: Any
 ) -> None:
-    """No sideways scrolling, with filters and tables open; all text has contrast (AA)."""
+    """The page does not scroll sideways, and all text has enough contrast (AA)."""
     with opened(browser, report.as_uri(), viewport=viewport, color_scheme=scheme) as page:
         page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
         assert page.evaluate(LOW_CONTRAST, "body *") == []
@@ -496,7 +496,7 @@ LOW_CONTRAST = """(those) => {
 
 
 def test_the_other_theme_is_a_click_away(page: "Page") -> None:
-    """There and back; the button says where it leads."""
+    """A button switches to the other theme and back; its label names the target."""
     ground = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(ground)
     for label, other in (("Dark", False), ("Light", True)):
@@ -506,7 +506,7 @@ def test_the_other_theme_is_a_click_away(page: "Page") -> None:
 
 
 def test_focus_is_seen(page: "Page") -> None:
-    """All controls are reached by Tab, and each shows it."""
+    """Tab reaches all controls, and focus is visible on each."""
     seen = set()
     for _ in range(60):
         page.keyboard.press("Tab")
@@ -521,7 +521,7 @@ def test_focus_is_seen(page: "Page") -> None:
 
 
 def test_on_paper_there_are_charts_and_pairs_and_no_controls(page: "Page") -> None:
-    """What printing shows: the charts, the first five pairs, nothing to click."""
+    """Printing shows the charts, the first five pairs and no controls."""
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator(".printed .pair:visible").count() == 5
@@ -532,7 +532,7 @@ def test_on_paper_there_are_charts_and_pairs_and_no_controls(page: "Page") -> No
 
 
 def test_without_its_script_the_charts_are_there(browser: "Browser", report: Path) -> None:
-    """And it is said what is missing."""
+    """Without JavaScript, the charts are shown, with a note on what is missing."""
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(report.as_uri())
@@ -552,7 +552,7 @@ ATTEMPTS = [
 
 
 def test_the_policy_is_awake(browser: "Browser", report: Path) -> None:
-    """What the page's own script never does would be refused, and seen."""
+    """The content security policy blocks and reports what the page never does."""
     context = browser.new_context()
     context.add_init_script(WATCH)
     page = context.new_page()

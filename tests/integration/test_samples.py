@@ -1,6 +1,6 @@
-"""Real rollouts, as NeMo Gym published them and as the NeMo Agent Toolkit wrote them.
+"""Real rollouts, as published by NeMo Gym and written by the NeMo Agent Toolkit.
 
-The files lie beside the repository and are no part of it; without them these tests are skipped.
+The files are next to the repository, not in it; without them these tests are skipped.
 """
 
 import json
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.skipif(not SAMPLES.is_dir(), reason="the sample files a
 
 @dataclass
 class Ran:
-    """What a run gave."""
+    """The result of a run."""
 
     code: int
     rows: list[dict[str, Any]]
@@ -52,7 +52,7 @@ class Ran:
 
 @pytest.fixture(autouse=True)
 def _handlers() -> Iterator[None]:
-    """Put the handlers of signals back."""
+    """Restore the signal handlers."""
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     yield
     for number, handler in before.items():
@@ -104,7 +104,7 @@ def test_physics(run: Any) -> None:
 
 
 def test_physics_in_five_files(run: Any, tmp_path: Path) -> None:
-    """Cut by rollout index, no file holds two answers to one task; the pairs are the same."""
+    """Split into files by rollout index, each with one answer per task, the pairs are the same."""
     lines = _gym("physics_with_judge").read_bytes().splitlines(keepends=True)
     folder = tmp_path / "shards"
     folder.mkdir()
@@ -119,7 +119,7 @@ def test_physics_in_five_files(run: Any, tmp_path: Path) -> None:
 
 
 def test_text_to_sql(run: Any) -> None:
-    """Five tasks by three without an index: the prompt tells them apart."""
+    """Five tasks by three without an index: tasks are told apart by their prompts."""
     ran = run("pair", _gym("text_to_sql"))
     assert (ran.code, ran.summary["groups"], len(ran.rows)) == (0, 5, 2)
     assert ran.summary["groups_without_pair"] == {"all_tied": 2, "same_answer": 1}
@@ -131,7 +131,7 @@ def test_text_to_sql(run: Any) -> None:
 
 @pytest.mark.parametrize("name", ["tau2_synth", "blackjack"])
 def test_rollouts_that_only_seem_comparable(run: Any, name: str) -> None:
-    """One prompt of five tasks, and five prompts of one task, give no pair."""
+    """One prompt of five tasks, or five prompts of one task, give no pair."""
     ran = run("pair", _gym(name))
     assert (ran.code, ran.rows, ran.summary["pairs"]) == (3, [], 0)
     assert ran.summary["groups_without_pair"] == {"one_candidate": 5}
@@ -141,13 +141,13 @@ def test_rollouts_that_only_seem_comparable(run: Any, name: str) -> None:
 
 
 def test_tau2_joined_by_prompt(run: Any) -> None:
-    """Who insists on the prompt is told what he did."""
+    """--group-by prompt groups rollouts of different tasks."""
     ran = run("pair", _gym("tau2_synth"), "--group-by", "prompt", "--allow-empty")
     assert ran.summary["groups"] == 1
 
 
 def test_anyswe(run: Any) -> None:
-    """An empty input; the question is in the metadata."""
+    """The input is empty; the question is taken from the metadata."""
     ran = run("pair", _gym("anyswe"))
     (row,) = ran.rows
     first = json.loads(_gym("anyswe").read_bytes().splitlines()[0])
@@ -158,7 +158,7 @@ def test_anyswe(run: Any) -> None:
 
 
 def test_graphwalks(run: Any) -> None:
-    """One rollout occurs twice, by task and index."""
+    """One rollout occurs twice, with the same task and index."""
     ran = run("pair", _gym("graphwalks"))
     assert (ran.code, ran.summary["candidates"]) == (
         3,
@@ -167,7 +167,7 @@ def test_graphwalks(run: Any) -> None:
 
 
 def test_tavily(run: Any) -> None:
-    """Lines that only keep a place are no bad rows."""
+    """Placeholder lines are dropped, not bad."""
     ran = run("pair", _gym("tavily"))
     assert (ran.code, ran.summary["rows"]) == (
         3,
@@ -176,7 +176,7 @@ def test_tavily(run: Any) -> None:
 
 
 def test_multichallenge(run: Any) -> None:
-    """An environment without rewards."""
+    """Rows of an environment without rewards are dropped."""
     ran = run("pair", _gym("multichallenge"))
     assert (ran.code, ran.summary["candidates"]) == (
         3,
@@ -186,7 +186,7 @@ def test_multichallenge(run: Any) -> None:
 
 
 def test_aviary(run: Any) -> None:
-    """One transcript a step; the task is the first turn of the environment."""
+    """Each row is one step's transcript; its prompt is the environment's first turn."""
     ran = run("extract", _gym("aviary"))
     assert (ran.code, len(ran.rows)) == (0, 5)
     assert ran.summary["noticed"] == {"leading_turn_moved": 5, "trailing_turn_cut": 1}
@@ -197,7 +197,7 @@ def test_aviary(run: Any) -> None:
 
 
 def test_google_search(run: Any) -> None:
-    """A string as input, instructions beside it, and tools in the flat form."""
+    """A string as input, with separate instructions, and tools in the flat format."""
     rows = run("extract", _gym("google_search")).rows
     assert [[turn["role"] for turn in row["prompt"]] for row in rows] == [["system", "user"]] * 5
     assert [list(tool["function"]) for tool in rows[0]["tools"]] == [
@@ -206,7 +206,7 @@ def test_google_search(run: Any) -> None:
 
 
 def test_multi_step(run: Any) -> None:
-    """Calls are numbered in order, and their results with them."""
+    """Calls are numbered in order, and so are their results."""
     rows = run("extract", _gym("example_multi_step")).rows
     response = rows[0]["response"]
     calls = [call["id"] for turn in response for call in turn.get("tool_calls", [])]
@@ -216,7 +216,7 @@ def test_multi_step(run: Any) -> None:
 
 
 def test_multireward(run: Any) -> None:
-    """The reward is the sum; its components can be taken instead."""
+    """The reward is the sum; its components can be used instead."""
     name = _gym("example_tool_call_multireward")
     plain = [row["score"] for row in run("extract", name).rows]
     words = ["--score", "reward_components.correctness", "--score", "reward_components.format:0.5"]
@@ -228,7 +228,7 @@ def test_multireward(run: Any) -> None:
 
 @pytest.mark.parametrize("name", ["ttc", "all"])
 def test_nat_steps(run: Any, name: str) -> None:
-    """Two candidates of one turn."""
+    """Two candidates of one turn make a pair."""
     ran = run("pair", _nat(name))
     (row,) = ran.rows
     assert (ran.code, row["gap"], row["chosen_score"], row["rejected_score"]) == (
@@ -244,7 +244,7 @@ def test_nat_steps(run: Any, name: str) -> None:
 
 
 def test_nat_default(run: Any) -> None:
-    """The toolkit's default file holds no steps; the hint says how to get them."""
+    """The toolkit's default file has no steps; the hint says how to get them."""
     ran = run("pair", _nat("default"))
     assert (ran.code, ran.rows, ran.summary["rows"]["dropped"]) == (3, [], {"no_ttc_steps": 1})
     assert "eval.general.output.workflow_output_step_filter: [TTC_END]" in ran.errors
@@ -265,7 +265,7 @@ def test_ledgers_close(run: Any, name: str) -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_laws_on_all_files_together(run: Any, strategy: str) -> None:
-    """Every pair is strictly better, differs, and fits the schema."""
+    """Every pair is a strict preference between different answers, and fits the schema."""
     ran = run("pair", SAMPLES / "nemo-gym", "--strategy", strategy, "--max-pairs-per-group", "3")
     assert ran.code == 0
     assert len({row["id"] for row in ran.rows}) == len(ran.rows) >= 5
@@ -276,7 +276,7 @@ def test_laws_on_all_files_together(run: Any, strategy: str) -> None:
 
 
 def test_folder_is_its_files(run: Any) -> None:
-    """All files together give what each gives alone."""
+    """All files together give the pairs of each file alone."""
     together = run("pair", SAMPLES / "nemo-gym")
     alone = [row for name in GYM for row in run("pair", _gym(name), "--allow-empty").rows]
     assert together.rows == alone
@@ -287,7 +287,7 @@ def test_folder_is_its_files(run: Any) -> None:
 
 
 def test_traces(run: Any) -> None:
-    """Three embedded pairs; the one recovery is among them."""
+    """Three embedded pairs, of which one is also a recovery."""
     ran = run("pair", COMPOSER / "traces.jsonl")
     assert [row["meta"] for row in ran.rows] == [
         {"trace_id": "t0", "dpo_pair": 1},
@@ -298,7 +298,7 @@ def test_traces(run: Any) -> None:
 
 
 def test_tokens_of_traces(run: Any, tmp_path: Path) -> None:
-    """As many as another program counted, and the same answers."""
+    """Token counts and answers equal those of another program."""
     template = tmp_path / "chat_template.jinja"
     template.write_text(CHATML, "utf-8")
     words = ["--to", "tokens", "--tokenizer", COMPOSER / "tokenizer.json", "--template", template]
@@ -314,7 +314,7 @@ def test_tokens_of_traces(run: Any, tmp_path: Path) -> None:
 
 
 def test_hints_of_traces(run: Any, tmp_path: Path) -> None:
-    """The student is as long as somebody else counted, who left out the call; so is its site."""
+    """The student's length and the hint's position match those counted independently."""
     template, hints, traces = (tmp_path / name for name in ("chat.jinja", "h.toml", "t.jsonl"))
     template.write_text(CHATML, "utf-8")
     hints.write_text('tool_not_found = "Available: {available_tools}."', "utf-8")
@@ -337,13 +337,13 @@ def test_hints_of_traces(run: Any, tmp_path: Path) -> None:
         assert site.removesuffix("<|im_end|>") == counted["student_site_text"]
 
 
-# Rows that are only guessed ----------------------------------------------------------------
+# Rows whose fields are guessed --------------------------------------------------------------
 
 GUESSED = ["openai", "skyrl", "rllm", "atropos", "art", "lm-eval", "swe", "ultrafeedback"]
 
 
 def _files_of(folder: str) -> list[Path]:
-    """The rollouts of a folder, less what tells of them."""
+    """The rollouts of a folder, without its README and expected answers."""
     told = ("README.md", "answer.json")
     files = sorted(path for path in (SAMPLES / folder).rglob("*") if path.is_file())
     return [path for path in files if path.name not in told]
@@ -351,7 +351,7 @@ def _files_of(folder: str) -> list[Path]:
 
 @pytest.mark.parametrize("folder", GUESSED)
 def test_no_pair_is_wrong(run: Any, folder: str) -> None:
-    """Without an option a file gives the pairs that it should, or is refused with a reason."""
+    """Without options, a file gives the expected pairs or is rejected with a reason."""
     answers = json.loads((SAMPLES / folder / "answer.json").read_bytes())
     for path in _files_of(folder):
         ran = run("pair", "--min-gap", "0", path)
@@ -362,7 +362,7 @@ def test_no_pair_is_wrong(run: Any, folder: str) -> None:
 
 
 def test_ultrafeedback(run: Any) -> None:
-    """Two scores of an answer differ; each of the commands that are printed reads one of them."""
+    """An answer has two scores that differ; each printed command reads one of them."""
     (rows,) = _files_of("ultrafeedback")
     told = run("pair", "--min-gap", "0", rows).errors
     assert "--score 'completions[].overall_score'" in told
@@ -378,7 +378,7 @@ def test_ultrafeedback(run: Any) -> None:
 
 
 def test_trajectories_by_the_command_that_is_printed(run: Any) -> None:
-    """The conversation is not guessed under this name; the verdict is."""
+    """The printed command names the conversation's column; the score is guessed."""
     path = SAMPLES / "swe" / "nebius_openhands.jsonl"
     assert "pair --prompt trajectory " in run("pair", path).errors
     (pair,) = run("pair", "--prompt", "trajectory", path).rows
@@ -386,20 +386,20 @@ def test_trajectories_by_the_command_that_is_printed(run: Any) -> None:
 
 
 def _expected(folder: str, name: str) -> list[Any]:
-    """The pairs of a sample's answer.json: of each group the best and worst ids, and the scores."""
+    """The pairs in a sample's answer.json: the IDs of the best and worst per group, and scores."""
     answer = json.loads((SAMPLES / folder / "answer.json").read_bytes())[name]
     pairs = [group["pair"] for group in answer["detail"]]
     return [pair for pair in pairs if pair is not None]
 
 
 def _told(pair: dict[str, Any], side: str) -> str:
-    """What answer.json says of a side: its line, and the content there."""
+    """How answer.json names a side: its line and choice."""
     line = pair[f"{side}_origin"].rpartition(":")[2].partition("#")[0]
     return f"L{line}.c{pair[f'{side}_index']}"
 
 
 def test_chat_completions(run: Any) -> None:
-    """Alternatives are answers, each with its own score and thinking; one of them was cut off."""
+    """Choices are answers, each with its own score and reasoning; one of them was truncated."""
     paths = ["--response", "completion.choices[].message", "--score", "scores[]"]
     file = SAMPLES / "openai" / "scored_n4.jsonl"
     ran = run("pair", file, *paths, "--drop-rows", "incomplete")
@@ -416,7 +416,7 @@ def test_chat_completions(run: Any) -> None:
 
 
 def test_ultrafeedback_by_position(run: Any, tmp_path: Path) -> None:
-    """The right pair, and who wins: --keep takes the model of each side."""
+    """The right pair, and --keep takes the model of each side."""
     file, path = SAMPLES / "ultrafeedback" / "rows.jsonl", "completions[]"
     paths = ["--response", f"{path}.response", "--score", f"{path}.fine-grained_score"]
     ran = run("pair", file, *paths, "--keep", f"{path}.model")

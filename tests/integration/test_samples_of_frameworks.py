@@ -1,6 +1,6 @@
-"""Files that frameworks wrote, against what an independent script found in them.
+"""Files written by frameworks, against the results of an independent script.
 
-The files lie beside the repository and are no part of it; without them these tests are skipped.
+The files are next to the repository, not in it; without them these tests are skipped.
 """
 
 import json
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not SAMPLES.is_dir(), reason="the sample files a
 
 
 class Sample(NamedTuple):
-    """A file or folder, its key in the answers, and the options that its README names."""
+    """A file or folder, its key in the expected answers, and the options in its README."""
 
     folder: str
     key: str
@@ -60,7 +60,7 @@ def _rows(output: bytes) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("sample", FILES, ids=lambda sample: f"{sample.folder}/{sample.key}")
 def test_rollouts_groups_scores_and_pairs(sample: Sample, tmp_path: Path) -> None:
-    """Those that are kept, who competes, with which scores, and one best and one worst each."""
+    """The kept rollouts, their groups and scores, and one best and worst per group."""
     answer = json.loads((SAMPLES / sample.folder / "answer.json").read_bytes())[sample.key]
     path = SAMPLES / sample.folder / (sample.path or sample.key)
     summary = tmp_path / "summary.json"
@@ -96,7 +96,7 @@ def test_rollouts_groups_scores_and_pairs(sample: Sample, tmp_path: Path) -> Non
 
 
 def _known(group: str, index: int | None, origin: str, answer: dict[str, Any]) -> str:
-    """The one name of a rollout that the answers have."""
+    """The name that the answers use for a rollout."""
     known = {one["id"] for task in answer["detail"] for one in task["rollouts"]}
     (name,) = known & _names(group, index, origin)
     return str(name)

@@ -1,6 +1,6 @@
-"""Logs that TRL and verl wrote, against pairs that an independent script found in them.
+"""Logs written by TRL and verl, against pairs that an independent script found in them.
 
-The files lie beside the repository and are no part of it; without them these tests are skipped.
+The files are next to the repository, not in it; without them these tests are skipped.
 """
 
 import json
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(not SAMPLES.is_dir(), reason="the sample files a
 
 @pytest.fixture(autouse=True)
 def _handlers() -> Iterator[None]:
-    """Put the handlers of signals back."""
+    """Restore the signal handlers."""
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     yield
     for number, handler in before.items():
@@ -64,7 +64,7 @@ def _answer(name: str) -> dict[str, Any]:
 
 
 def _names(file: Path, origin: str) -> set[str]:
-    """What the row of an origin is called: by its number, or by its uid."""
+    """The names of the row at an origin: its number or its uid."""
     number = int(origin.rpartition(":")[2])
     names = {f"L{number}", f"row{number - 1}"}
     if file.suffix == ".jsonl":
@@ -75,7 +75,7 @@ def _names(file: Path, origin: str) -> set[str]:
 
 @pytest.mark.parametrize("name", FILES)
 def test_pairs_of_logs(run: Any, name: str) -> None:
-    """As many as there are, and each has one of the best answers and one of the worst."""
+    """The number of pairs is right; each has one of the best answers and one of the worst."""
     file, answer = SAMPLES / name, _answer(name)
     expected = [group["pair"] for group in answer["detail"] if group["pair"]]
     pairs = run("pair", file)
@@ -93,7 +93,7 @@ def test_pairs_of_logs(run: Any, name: str) -> None:
 def test_rendered_prompts_are_never_what_the_user_said(
     run: Any, template: Path, tmp_path: Path, name: str
 ) -> None:
-    """Targets of chats get messages or nothing."""
+    """Chat targets get messages from a rendered prompt, or nothing; never one user message."""
     given = tmp_path / "pairs.jsonl"
     for options, count in (((), 0), (("--prompt-template", template), 2)):
         pairs = run("pair", *options, SAMPLES / name)
@@ -118,7 +118,7 @@ def test_prompts_that_trl_rendered_become_those_that_it_logs_now(
 
 
 def test_rewards_that_do_not_apply_lose_no_row(tmp_path: Path) -> None:
-    """TRL adds the rewards that there are; so does --score."""
+    """--score adds only the rewards that a row has, as TRL does."""
     summary = tmp_path / "summary.json"
     words = ["--score", "letters", "--score", "short:0.2", "--quiet"]
     file = SAMPLES / "trl" / "1.16.0" / "completions_00001.parquet"
@@ -127,5 +127,5 @@ def test_rewards_that_do_not_apply_lose_no_row(tmp_path: Path) -> None:
     answer = _answer("trl/1.16.0/completions_00001.parquet")
     known = [row["score"] for group in answer["detail"] for row in group["rollouts"]]
     scores = [json.loads(line)["score"] for line in output.read_bytes().splitlines()]
-    assert scores == pytest.approx(known)  # the file holds them in single precision
+    assert scores == pytest.approx(known)  # the file has them in single precision
     assert json.loads(summary.read_bytes())["candidates"]["dropped"] == {}

@@ -1,4 +1,4 @@
-"""Real rollouts with tool calls and thinking, side by side; skipped where the files are not."""
+"""Real rollouts with tool calls and thinking, side by side; skipped if the files are missing."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def _pairs(folder: Path, *words: str) -> str:
 def test_pairs(
     sample: str, said: str, width: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """All rows fit, and what was called and thought is there."""
+    """All rows fit the width, and calls and thinking are shown."""
     pairs = _pairs(tmp_path, "--group-by", "prompt", str(SAMPLES / f"{sample}.jsonl"))
     assert main(["show", "-n", "99", "--full", "--width", str(width), pairs]) == 0
     shown = capfd.readouterr().out.splitlines()
@@ -41,7 +41,7 @@ def test_pairs(
 def test_a_group_of_one_name_is_found_by_its_pairs(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """What pairs have in `group` leads to the candidates."""
+    """The `group` of a pair finds its candidates."""
     rollouts = str(SAMPLES / "physics_with_judge__25x_5tasks_x5.jsonl")
     _pairs(tmp_path, rollouts)
     assert main(["show", "--group", "[null,4]", "--strategy", "exhaustive", rollouts]) == 0

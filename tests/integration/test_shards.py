@@ -1,4 +1,4 @@
-"""Many small files: hardly more work than one large one, and few of them open at a time."""
+"""Many small files take hardly more work than a large one, with few open at a time."""
 
 import json
 import resource
@@ -35,7 +35,7 @@ def _row(number: int, *, pairs: bool) -> dict[str, Any]:
 
 
 def _write(folder: Path, files: int, per_file: int, *, pairs: bool) -> str:
-    """Rows in so many files."""
+    """Write rows to this many files."""
     folder.mkdir()
     for place in range(files):
         numbers = range(place * per_file, (place + 1) * per_file)
@@ -45,7 +45,7 @@ def _write(folder: Path, files: int, per_file: int, *, pairs: bool) -> str:
 
 
 def _calls(work: Callable[[], object]) -> int:
-    """How many functions are called on the way: a measure that no other process disturbs."""
+    """The number of function calls: a measure that no other process affects."""
     count = 0
 
     def counted(_: Any, event: str, __: Any) -> None:
@@ -72,9 +72,9 @@ def _work_of(command: str, folder: str) -> int:
 def test_shards_cost_what_one_file_costs(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """At most one and a half times as much, and each of many no more than each of a few.
+    """Shards take at most 1.5 times the calls of one file, and no more per shard if there are many.
 
-    Work is counted in calls of Python, so all of it has to be Python's.
+    Work is counted in Python calls, so all of it is done in Python.
     """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(VARIABLE, "0")
@@ -84,7 +84,7 @@ def test_shards_cost_what_one_file_costs(
     a_few = _write(tmp_path / "few", few, PER_FILE, pairs=pairs)
     shards = _write(tmp_path / "shards", many, PER_FILE, pairs=pairs)
     nothing = _write(tmp_path / "nothing", 1, 2, pairs=pairs)
-    _work_of(command, nothing)  # what is loaded and remembered at the first time
+    _work_of(command, nothing)  # so that imports and caches of the first time do not count
     start = _work_of(command, nothing)
     of_few, of_many = (_work_of(command, folder) - start for folder in (a_few, shards))
     assert of_many < 1.05 * of_few * many / few
@@ -108,7 +108,7 @@ sys.exit(code)
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_small_files_are_opened_once(command: str, tmp_path: Path) -> None:
-    """Whatever is fetched from them later; those that look at the first row alone do it anew."""
+    """Each small file is opened once, whatever is read later; `stats` opens the first one again."""
     pairs = command.split(maxsplit=1)[0] not in ("pair", "extract", "stats")
     _write(tmp_path / "shards", 30, 4, pairs=pairs)
     words = [sys.executable, "-c", OPENS, *command.split(), "-q", "shards"]
@@ -122,7 +122,7 @@ def _with_few_files_open() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_more_shards_than_files_may_be_open(command: str, tmp_path: Path) -> None:
-    """Under `ulimit -n 16` what comes out is the same."""
+    """With `ulimit -n 16` the output is the same."""
     pairs = command.split(maxsplit=1)[0] not in ("pair", "extract", "stats")
     _write(tmp_path / "shards", 60, 2, pairs=pairs)
     words = [sys.executable, "-m", "prefpairs", *command.split(), "-q", "shards"]

@@ -1,7 +1,7 @@
-"""Starting up is paid by every stage of a pipe: what is not needed is not loaded.
+"""Every stage of a pipe pays for start-up, so modules that are not needed are not loaded.
 
-Times differ between machines, so modules are counted instead. docs/decisions/0011-startup.md says
-what each of them costs.
+Times differ between machines, so modules are counted instead. docs/decisions/0011-startup.md has
+the cost of each.
 """
 
 import json
@@ -64,7 +64,7 @@ NEVER = (
     "unittest",
     "zipfile",
 )
-"""What no command loads that only passes pairs on."""
+"""Modules that no command loads to pass pairs on."""
 
 NOT_FOR_PAIRS = (
     "prefpairs.engine.required_counts",
@@ -82,7 +82,7 @@ NOT_FOR_PAIRS = (
     "prefpairs.chat.template",
     "prefpairs.targets.trl",
 )
-"""Rooms of our own that belong to options which are not given here."""
+"""Packages of ours for options that are not given here."""
 
 NOT_FOR_VERSION = (
     *NEVER,
@@ -98,11 +98,11 @@ NOT_FOR_VERSION = (
     "typer",
     "typing",
 )
-"""What the version does not need: that is all but the standard library's first few modules."""
+"""Modules that --version does not need: all but a few of the standard library."""
 
 
 def loaded(folder: Path, *words: str, code: int = 0) -> set[str]:
-    """The modules that a run of the program has loaded by its end."""
+    """The modules loaded when a run ends."""
     ended = subprocess.run(
         [sys.executable, "-c", LIST_OF_MODULES, *words],
         cwd=folder,
@@ -116,7 +116,7 @@ def loaded(folder: Path, *words: str, code: int = 0) -> set[str]:
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """What this interpreter loads by itself: hooks of its installation are none of ours."""
+    """The modules that this interpreter loads by itself, including its installation's hooks."""
     script = "import json, sys; print(json.dumps([*sys.modules]))"
     folder = tmp_path_factory.mktemp("bare")
     ended = subprocess.run(
@@ -126,7 +126,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
 
 
 def test_version(tmp_path: Path, bare: set[str]) -> None:
-    """It is answered before the library of the command line is there."""
+    """--version is answered before typer is loaded."""
     modules = loaded(tmp_path, "--version") - bare
     assert sorted(modules.intersection(NOT_FOR_VERSION)) == []
     assert {name for name in modules if name.split(".")[0] == "prefpairs"} == {
@@ -142,7 +142,7 @@ def test_version(tmp_path: Path, bare: set[str]) -> None:
 
 @pytest.mark.parametrize("command", ["extract", "pair", "dedupe", "filter", "sample"])
 def test_nothing_to_read(tmp_path: Path, bare: set[str], command: str) -> None:
-    """An empty input shows what starting costs."""
+    """An empty input loads nothing beyond start-up."""
     options = {"filter": ["--min-gap", "0.1"], "sample": ["--max-pairs", "1"]}
     words = ["/dev/null", "--allow-empty", "--quiet", "-o", "out.jsonl"]
     modules = loaded(tmp_path, command, *options.get(command, []), *words) - bare
@@ -152,7 +152,7 @@ def test_nothing_to_read(tmp_path: Path, bare: set[str], command: str) -> None:
 
 
 def test_pairs_that_are_made(tmp_path: Path, bare: set[str]) -> None:
-    """Rows to read and pairs to write need no more than an empty input does."""
+    """Reading rows and writing pairs loads no more than an empty input does."""
     rows = "".join(f"{json.dumps(row)}\n" for row in CANDIDATES)
     (tmp_path / "in.jsonl").write_text(rows, "utf-8")
     modules = loaded(tmp_path, "pair", "in.jsonl", "--quiet", "-o", "out.jsonl") - bare
@@ -161,7 +161,7 @@ def test_pairs_that_are_made(tmp_path: Path, bare: set[str]) -> None:
 
 
 def test_pairs_that_are_passed_on(tmp_path: Path, bare: set[str]) -> None:
-    """A stage in the middle of a pipe knows neither targets nor their checks."""
+    """A stage in the middle of a pipe loads neither targets nor their checks."""
     (tmp_path / "in.jsonl").write_text(f"{json.dumps(PAIR)}\n", "utf-8")
     modules = loaded(tmp_path, "dedupe", "in.jsonl", "--quiet", "-o", "out.jsonl") - bare
     assert sorted(modules.intersection([*NEVER, *NOT_FOR_PAIRS])) == []
@@ -170,7 +170,7 @@ def test_pairs_that_are_passed_on(tmp_path: Path, bare: set[str]) -> None:
 
 @pytest.mark.parametrize("words", [["pair", "--m"], ["pair", "--to", ""], ["ex"], ["explain", ""]])
 def test_completion(tmp_path: Path, bare: set[str], words: list[str]) -> None:
-    """A key is answered without what runs need, and without other commands."""
+    """Completion loads neither the engine nor other commands."""
     modules = loaded(tmp_path, "completion", "bash", "--", *words) - bare
     assert sorted(modules.intersection([*NEVER, *NOT_FOR_PAIRS])) == []
     commands = {f"prefpairs.cli.commands.{name}" for name in COMMANDS} & modules
@@ -179,7 +179,7 @@ def test_completion(tmp_path: Path, bare: set[str], words: list[str]) -> None:
 
 @pytest.mark.parametrize("words", [["--help"], ["help"], ["pari"]])
 def test_help(tmp_path: Path, bare: set[str], words: list[str]) -> None:
-    """That of the program, and whatever is no command, need no command."""
+    """The program's help and unknown commands load no command."""
     modules = loaded(tmp_path, *words, code=2 if words == ["pari"] else 0) - bare
     assert sorted(modules.intersection([*NEVER, "typer"])) == []
     assert {f"prefpairs.cli.commands.{name}" for name in COMMANDS} & modules == set()
@@ -187,7 +187,7 @@ def test_help(tmp_path: Path, bare: set[str], words: list[str]) -> None:
 
 @pytest.mark.parametrize("command", ["pair", "dedupe"])
 def test_other_commands_are_left_alone(tmp_path: Path, bare: set[str], command: str) -> None:
-    """Only the module of the command that was asked for is loaded."""
+    """Only the module of the given command is loaded."""
     commands = {"dedupe", "export", "filter", "pair", "run", "sample", "split", "validate"}
     modules = loaded(tmp_path, command, "/dev/null", "--allow-empty", "--quiet", "-o", "out.jsonl")
     others = {f"prefpairs.cli.commands.{name}" for name in commands - {command}}
@@ -195,7 +195,7 @@ def test_other_commands_are_left_alone(tmp_path: Path, bare: set[str], command: 
 
 
 def test_pairs_that_are_shown(tmp_path: Path, bare: set[str]) -> None:
-    """Colours and the pager are for terminals."""
+    """Colors and the pager are loaded only for terminals."""
     (tmp_path / "in.jsonl").write_text(f"{json.dumps(PAIR)}\n", "utf-8")
     for words in (["show", "in.jsonl"], ["diff", "in.jsonl", "in.jsonl"]):
         assert sorted((loaded(tmp_path, *words) - bare).intersection(NEVER)) == []

@@ -1,7 +1,7 @@
-"""What trainers really make of exported datasets: their own code, run on our files.
+"""Runs trainers' own code on exported datasets.
 
-TRAINERS=quick loads them with `datasets`, Together's check and written models; TRAINERS=all trains
-with TRL and runs every consumer (see tests/consumers). Without it nothing is installed.
+TRAINERS=quick loads them with `datasets`, Together's check and our models of trainers; TRAINERS=all
+trains with TRL and runs every consumer (see tests/consumers). Otherwise nothing is installed.
 """
 
 import json
@@ -56,7 +56,7 @@ def prefpairs(*words: str | Path) -> None:
 
 
 def told(program: str, path: Path, *options: str, environment: str | None = None) -> dict[str, Any]:
-    """What a consumer says of a file or folder."""
+    """What a consumer reports about a file or folder."""
     python = python_of(environment or program)
     command: list[str | Path] = [python, CONSUMERS / f"{program}.py", path, *options]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -66,7 +66,7 @@ def told(program: str, path: Path, *options: str, environment: str | None = None
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pairs of all kinds: our samples and, where they are at hand, real rollouts of NeMo Gym."""
+    """Pairs of all kinds: our samples and, if available, real rollouts of NeMo Gym."""
     folder = tmp_path_factory.mktemp("pairs")
     rollouts = [ROLLOUTS, *sorted(SHARED.glob("*.jsonl"))]
     parts = [ROWS]
@@ -90,7 +90,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def short_pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pairs that a model on a CPU gets through: our samples alone."""
+    """Pairs that are short enough for a model on CPU: our samples alone."""
     folder = tmp_path_factory.mktemp("short")
     prefpairs("pair", "-q", "--strategy", "exhaustive", ROLLOUTS, "-o", folder / "pairs.jsonl")
     prefpairs("split", "-q", "--exact", ROWS, folder / "pairs.jsonl", "--out-dir", folder / "d")
@@ -104,7 +104,7 @@ def exported(pairs: Path, folder: Path, target: str, *words: str | Path) -> Path
 
 
 def data_files(folder: Path) -> list[Path]:
-    """The files of a dataset that hold rows."""
+    """The files of a dataset that contain rows."""
     return sorted(folder.rglob("*.jsonl"))
 
 
@@ -112,7 +112,7 @@ def data_files(folder: Path) -> list[Path]:
 @pytest.mark.parametrize("environment", DATASETS)
 @pytest.mark.parametrize("target", TYPED)
 def test_every_typed_file_loads(pairs: Path, tmp_path: Path, target: str, environment: str) -> None:
-    """Each release of datasets that trainers pin loads each file, and changes nothing in it."""
+    """Each release of datasets that trainers pin loads each file without changes."""
     words = ["--tool-args", "string"] if environment == OLD and target.startswith("trl") else []
     for file in data_files(exported(pairs, tmp_path / "out", target, *words)):
         answer = told("hf_datasets", file, environment=environment)
@@ -126,7 +126,7 @@ def test_every_typed_file_loads(pairs: Path, tmp_path: Path, target: str, enviro
 def test_folders_with_a_card_load(
     pairs: Path, tmp_path: Path, target: str, environment: str
 ) -> None:
-    """Both sides load together, by the types of the card."""
+    """Both splits load together, with the types of the card."""
     answer = told("hf_datasets", exported(pairs, tmp_path / "out", target), environment=environment)
     assert (answer["error"], answer["rows_out"]) == (None, answer["rows_in"])
     assert answer["facts"]["rows_changed_beyond_nulls"] == 0
@@ -138,7 +138,7 @@ def test_folders_with_a_card_load(
 def test_a_large_file_whose_first_call_stands_last(
     tmp_path: Path, target: str, environment: str
 ) -> None:
-    """36 MB of plain chats, and then a call of a tool: it loads."""
+    """36 MB of plain chats followed by one tool call can be loaded."""
     plain, *_, call, _, _, last = ROWS.read_text("utf-8").rstrip("\n").split("\n")
     row = json.loads(plain)
     with (tmp_path / "pairs.jsonl").open("w", encoding="utf-8") as file:
@@ -154,7 +154,7 @@ def test_a_large_file_whose_first_call_stands_last(
 
 @quick
 def test_together_takes_it(pairs: Path, tmp_path: Path) -> None:
-    """Its own check passes."""
+    """Together's own check passes."""
     folder = exported(pairs, tmp_path / "out", "openai", "--host", "together")
     for file in data_files(folder):
         answer = told("together_check", file)
@@ -166,7 +166,7 @@ def test_together_takes_it(pairs: Path, tmp_path: Path) -> None:
 
 @quick
 def test_models_of_the_agent_toolkit_load_trajectories(pairs: Path, tmp_path: Path) -> None:
-    """Each line is a trajectory with one DPO item, and nothing of it is lost."""
+    """Each line is a trajectory with one DPO item, and nothing in it is lost."""
     for file in data_files(exported(pairs, tmp_path / "out", "nat")):
         answer = told("nat_models", file)
         assert (answer["error"], answer["rows_out"]) == (None, answer["rows_in"])
@@ -183,7 +183,7 @@ def test_models_of_the_agent_toolkit_load_trajectories(pairs: Path, tmp_path: Pa
 def test_a_model_of_nemo_rl_trains_on_the_answer(
     pairs: Path, tmp_path: Path, target: str, loader: str, environment: str
 ) -> None:
-    """Every row trains on two different texts of the model, behind one prompt."""
+    """Every row trains on two different assistant texts after one prompt."""
     for file in data_files(exported(pairs, tmp_path / "out", target)):
         answer = told("nemo_rl_model", file, "--class", loader, environment=environment)
         facts = answer["facts"]
@@ -199,7 +199,7 @@ def test_a_model_of_nemo_rl_trains_on_the_answer(
 def test_a_model_of_customizer_takes_it(
     pairs: Path, tmp_path: Path, target: str, generation: str
 ) -> None:
-    """All rows are of one schema, with no text empty."""
+    """All rows have one schema and no empty text."""
     for file in data_files(exported(pairs, tmp_path / "out", target)):
         answer = told("customizer_model", file, "--generation", generation)
         assert (answer["error"], answer["rows_out"]) == (None, answer["rows_in"])
@@ -207,7 +207,7 @@ def test_a_model_of_customizer_takes_it(
 
 
 def rehearsed(*words: str | Path) -> tuple[int, dict[str, Any]]:
-    """What `prefpairs rehearse` says, in an environment that has TRL."""
+    """The result of `prefpairs rehearse` in an environment with TRL."""
     command = [python_of("trl"), "-m", "prefpairs", "rehearse", "--json", *words]
     done = subprocess.run(command, capture_output=True, text=True, env=WITH_SOURCE, check=False)
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -235,7 +235,7 @@ def test_trl_learns_from_parquet(tmp_path: Path) -> None:
 
 @slow
 def test_a_rehearsal_leaves_nothing_behind(tmp_path: Path) -> None:
-    """At the end Python may look through all objects; CUDA builds of torch complain of the rest."""
+    """A rehearsal leaves no frozen objects; CUDA builds of torch complain about them at exit."""
     prefpairs("export", "-q", "--to", "trl", ROWS, "-o", tmp_path / "out.jsonl")
     program = (
         "import atexit, gc, sys\n"
@@ -250,7 +250,7 @@ def test_a_rehearsal_leaves_nothing_behind(tmp_path: Path) -> None:
 
 @slow
 def test_the_docs_rehearse(tmp_path: Path) -> None:
-    """Where TRL is installed pages show what `rehearse` says, too."""
+    """With TRL installed, the pages show the actual output of `rehearse`, too."""
     shown = 0
     for page in pages():
         commands = commands_of(page.read_text("utf-8"))
@@ -275,7 +275,7 @@ def test_the_docs_rehearse(tmp_path: Path) -> None:
 
 @slow
 def test_a_dataset_that_does_not_train(tmp_path: Path) -> None:
-    """Equal sides have no gradient; rows of another trainer do not even begin."""
+    """Equal sides have no gradient; rows of another trainer do not start training."""
     equal = {"prompt": "Q", "chosen": " yes", "rejected": " yes"}
     (tmp_path / "equal.jsonl").write_text(f"{json.dumps(equal)}\n" * 2, "utf-8")
     code, answer = rehearsed(tmp_path / "equal.jsonl")
@@ -290,7 +290,7 @@ def test_a_dataset_that_does_not_train(tmp_path: Path) -> None:
 
 @slow
 def test_a_length_that_drops_rows(short_pairs: Path, tmp_path: Path) -> None:
-    """Prompts that fill the length are dropped by the trainer, and told."""
+    """Prompts as long as the limit are dropped by the trainer, and this is reported."""
     folder = exported(short_pairs, tmp_path / "out", "trl")
     code, answer = rehearsed("--max-length", "60", folder)
     assert code == 4
@@ -299,7 +299,7 @@ def test_a_length_that_drops_rows(short_pairs: Path, tmp_path: Path) -> None:
 
 @slow
 def test_trl_reward_learns(short_pairs: Path, tmp_path: Path) -> None:
-    """The same file trains a reward model, with no margin."""
+    """The same file trains a reward model, without a margin."""
     answer = told("trl_reward", exported(short_pairs, tmp_path / "out", "trl"))
     facts = answer["facts"]
     assert (answer["error"], facts["rows_dropped"], facts["identical_sides"]) == (None, 0, 0)
@@ -309,7 +309,7 @@ def test_trl_reward_learns(short_pairs: Path, tmp_path: Path) -> None:
 
 @slow
 def test_trl_collator_takes_tokens(short_pairs: Path, tmp_path: Path) -> None:
-    """Batches hold the ids that were written, and attention that of the lengths."""
+    """Batches have the IDs that were written, and matching attention masks."""
     folder = exported(short_pairs, tmp_path / "out", "tokens", "--tokenizer", MODEL)
     facts = told("trl_collator", folder / "train.jsonl")["facts"]
     assert facts["rows_loaded"] > 3
@@ -318,7 +318,7 @@ def test_trl_collator_takes_tokens(short_pairs: Path, tmp_path: Path) -> None:
 
 @slow
 def test_tokens_of_real_chat_templates(short_pairs: Path, tmp_path: Path) -> None:
-    """The ids of transformers; the model's are at most those that TRL's own variants mark."""
+    """The IDs are those of transformers; our mask marks no token that TRL's variants do not."""
     told("trl_templates", tmp_path, "--make", str(MODEL / "tokenizer.json"))
     used = []
     for folder in sorted(tmp_path.iterdir()):
@@ -335,7 +335,7 @@ def test_tokens_of_real_chat_templates(short_pairs: Path, tmp_path: Path) -> Non
     assert (answer["error"], sorted(answer["facts"])) == (None, used)
     for name, facts in answer["facts"].items():
         assert (name, facts["ids_differ"], facts["beyond"]) == (name, 0, 0)
-        # What templates ask and close with, or write between the parts of a turn.
+        # Text that templates add around or between the parts of a turn.
         thinks = {"<think>", "<think>\n\n</think>"}
         assert set(facts["left_out"]) <= {"", "<eos-of-model>", "<|start|>assistant", *thinks}, name
     assert sum(facts["answers"] for facts in answer["facts"].values()) > 500
@@ -353,7 +353,7 @@ def test_trl_kto_learns(short_pairs: Path, tmp_path: Path) -> None:
 
 @slow
 def test_llamafactory_keeps_every_row(pairs: Path, tmp_path: Path) -> None:
-    """Both sides, through its loader, converter and template."""
+    """Both sides of every row pass its loader, converter and template."""
     answer = told("llamafactory", exported(pairs, tmp_path / "out", "llamafactory"))
     assert (answer["error"], answer["rows_out"]) == (None, answer["rows_in"])
     for dataset in answer["facts"]["datasets"].values():
@@ -362,7 +362,7 @@ def test_llamafactory_keeps_every_row(pairs: Path, tmp_path: Path) -> None:
 
 @slow
 def test_trinity_reads_the_folder_and_we_its_frames(short_pairs: Path, tmp_path: Path) -> None:
-    """By its own configuration, reader and formatter; its frames come back as pairs with tokens."""
+    """Trinity reads the folder with its own code; its frames can be read back as pairs."""
     folder, frames = exported(short_pairs, tmp_path / "out", "trinity"), tmp_path / "dpo.trxp"
     answer = told("trinity_rft", folder, "--frames", str(frames))
     facts = answer["facts"]
@@ -386,7 +386,7 @@ def test_trinity_reads_the_folder_and_we_its_frames(short_pairs: Path, tmp_path:
 
 @slow
 def test_trinity_cuts_what_validate_says(tmp_path: Path) -> None:
-    """A template that thinks for the model: every answer loses its head, short ones are gone."""
+    """`validate` predicts which answers lose their beginning to a template that adds thinking."""
     template = tmp_path / "thinks.jinja"
     template.write_text(
         "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
@@ -414,7 +414,7 @@ def test_trinity_cuts_what_validate_says(tmp_path: Path) -> None:
         assert row["chosen"][0]["content"] not in shown["chosen"]
     nothing = effects.count("trains on nothing")
     assert (done.returncode, nothing + effects.count("trains on the wrong thing")) == (4, len(rows))
-    # Trinity cuts tokens, of which the marks of a turn are one each: not fewer answers are gone.
+    # Trinity cuts by tokens, and special tokens are one each: at least as many answers are lost.
     assert answer["facts"]["identical_sides"] >= nothing > 0
 
 
@@ -430,7 +430,7 @@ def test_trinity_cuts_what_validate_says(tmp_path: Path) -> None:
 def test_others_keep_every_row(
     pairs: Path, tmp_path: Path, target: str, options: list[str]
 ) -> None:
-    """No row is dropped, no two sides are the same, no text is cut at the wrong place."""
+    """No row is dropped, no sides are equal, no text is cut in the wrong place."""
     for file in data_files(exported(pairs, tmp_path / "out", target)):
         answer = told(target.replace("-", "_"), file, *options)
         facts = answer["facts"]

@@ -1,4 +1,4 @@
-"""Files that Trinity-RFT 0.6.0 itself wrote, where they are present beside the repository."""
+"""Files that Trinity-RFT 0.6.0 itself wrote; skipped if they are missing."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ FORMS = ("experiences.jsonl", "experiences.trxp", "two_frames.trxp")
 
 
 def test_forms_agree(tmp_path: Path) -> None:
-    """The same pairs of each file; one task is all ties."""
+    """All formats give the same pairs; one task has only ties."""
     found = [list(map(_said, _pairs(tmp_path, str(SAMPLES / name)))) for name in FORMS]
     assert found[0] == found[1] == found[2]
     groups = [json.loads(pair[1]) for pair in found[0]]
@@ -41,7 +41,7 @@ def test_forms_agree(tmp_path: Path) -> None:
 
 
 def test_chats_come_back(tmp_path: Path) -> None:
-    """By the template that rendered them, in every form."""
+    """With the template that rendered them, chats are recovered from every format."""
     (tmp_path / "t.jinja").write_text(CHATML)
     words = "--prompt-template", str(tmp_path / "t.jinja")
     for name in FORMS:
@@ -52,7 +52,7 @@ def test_chats_come_back(tmp_path: Path) -> None:
 
 
 def test_databases(tmp_path: Path) -> None:
-    """The same pairs again; of a task that only the database holds, the first steps may meet."""
+    """A database gives the same pairs; with a tokenizer, also those of a task only it has."""
     expected = list(map(_said, _pairs(tmp_path, str(SAMPLES / FORMS[0]))))
     database = str(SAMPLES / "explorer_output.db")
     assert list(map(_said, _pairs(tmp_path, database))) == expected
@@ -73,7 +73,7 @@ def test_databases(tmp_path: Path) -> None:
 
 
 def test_ready_made_pairs(tmp_path: Path) -> None:
-    """Read by all commands that take pairs, tokens included, and exported to Trinity again."""
+    """All pair commands read them, tokens included, and they can be exported to Trinity again."""
     output = tmp_path / "train.jsonl"
     words = ["export", "-q", "--to", "trinity", "-o", str(output), str(SAMPLES / "dpo_buffer.db")]
     assert main(words) == 0
@@ -94,6 +94,6 @@ def test_ready_made_pairs(tmp_path: Path) -> None:
     ],
 )
 def test_refused(name: str, place: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """With the file, the byte and the reason."""
+    """Rejected with the file, the byte and the reason."""
     _pairs(tmp_path, str(SAMPLES / name), code=1)
     assert capfd.readouterr().err.startswith(f"error: {name}{place}")

@@ -1,4 +1,4 @@
-"""Messages with calls and results, whose ids may be known, unknown, doubled or absent."""
+"""Messages with calls and results whose IDs may be known, unknown, duplicated or missing."""
 
 from hypothesis import strategies as st
 from run_in_process import Row
@@ -24,5 +24,5 @@ TURNS: list[Row] = [
 
 
 def turns(most: int) -> st.SearchStrategy[list[Row]]:
-    """Messages of any kinds, in any order."""
+    """Messages of any kind, in any order."""
     return st.lists(st.sampled_from(TURNS), max_size=most)

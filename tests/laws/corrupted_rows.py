@@ -1,4 +1,4 @@
-"""Hypothesis strategies for rows that are nearly of a usual shape, and for lines nearly JSON."""
+"""Hypothesis strategies for rows of almost the usual shape, and for lines that are almost JSON."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from run_in_process import Row
 
 Fitting = dict[str, list[Any]]
 Aims = Sequence[tuple[str, Fitting]]
-"""Objects that have a key, and what may be put into them."""
+"""A key by which objects are selected, and the values to put under other keys there."""
 
 FUNCTION = {"type": "function", "name": "add", "parameters": {}, "strict": True}
 CALL = {"id": "c7", "type": "function", "function": {"name": "add", "arguments": "{}"}}
@@ -23,7 +23,7 @@ AROUND = [b"", b" ", b"\r", b"\t", b"\x0b", b"\xef\xbb\xbf", b"\xc2\xa0", b"}", 
 
 @st.composite
 def nearly(draw: st.DrawFn, rows: st.SearchStrategy[Row], aims: Aims) -> Row:
-    """The same rows, with a few values gone, added or changed at any depth."""
+    """The same rows with a few values removed, added or changed at any depth."""
     row: Row = json.loads(json.dumps(draw(rows)))
     for _ in range(draw(st.sampled_from([0, 1, 1, 1, 2]))):
         if draw(st.integers(0, 4)):
@@ -34,7 +34,7 @@ def nearly(draw: st.DrawFn, rows: st.SearchStrategy[Row], aims: Aims) -> Row:
 
 
 def _aim(draw: st.DrawFn, row: Row, aims: Aims) -> None:
-    """Put something into an object that may be put there."""
+    """Put a value into an object that has the selecting key."""
     has, fitting = draw(st.sampled_from(aims))
     objects = [one for one in _objects(row) if has in one]
     if objects:
@@ -52,7 +52,7 @@ def _objects(value: Any) -> Iterator[Row]:
 
 
 def _hit_anything(draw: st.DrawFn, row: Row) -> None:
-    """Delete, repeat or replace something."""
+    """Delete, repeat or replace something anywhere."""
     holder = draw(st.sampled_from(list(_objects(row))))
     key = draw(st.sampled_from(list(holder) or [""]))
     change = draw(st.sampled_from(["delete", "repeat", "replace"]))
@@ -66,9 +66,9 @@ def _hit_anything(draw: st.DrawFn, row: Row) -> None:
 
 @st.composite
 def lines_of(draw: st.DrawFn, rows: st.SearchStrategy[Row], repeated: Sequence[bytes]) -> bytes:
-    """Rows as lines, with a byte or a piece of text that is not as it should be.
+    """Rows as lines, some with a wrong byte or piece of text.
 
-    `repeated` are members that may come a second time.
+    `repeated` are members that may be added a second time.
     """
     row = draw(rows)
     text = json.dumps(row, ensure_ascii=draw(st.booleans()))
@@ -88,7 +88,7 @@ def lines_of(draw: st.DrawFn, rows: st.SearchStrategy[Row], repeated: Sequence[b
 
 
 def _with_member(line: bytes, at: int, member: bytes, *, last: bool) -> bytes:
-    """The line with one more member in an object: its first, or its last."""
+    """The line with a member added to an object, first or last."""
     if last:
         place = line.find(b"}", at)
         return line[:place] + b"," + member + line[place:]
@@ -97,7 +97,7 @@ def _with_member(line: bytes, at: int, member: bytes, *, last: bool) -> bytes:
 
 
 def odd_values(aims: Aims) -> Iterator[tuple[str, str, Any]]:
-    """Each thing that may be put somewhere: a key of the object that it goes to, key and value."""
+    """Every value of these aims: the selecting key, the key to set and the value."""
     for has, fitting in aims:
         for key, values in fitting.items():
             yield from ((has, key, value) for value in values)

@@ -1,6 +1,6 @@
-"""Identity as a stranger would write it, from docs/concepts.md alone.
+"""Identity implemented only from docs/concepts.md.
 
-It shares no line with prefpairs.
+It shares no code with prefpairs.
 """
 
 import hashlib
@@ -49,7 +49,7 @@ def messages_of(messages: list[Row]) -> list[bytes]:
 
 
 def part_of(part: Row, used: list[Row]) -> Row:
-    """A part with numbers for ids; `used` are the calls among parts so far, open or not."""
+    """A part with numbers as IDs; `used` are the calls in parts so far, open or not."""
     if part["type"].endswith("tool_use"):
         used.append({"id": part.get("id"), "open": True})
         return {key: value for key, value in part.items() if key != "id"}
@@ -66,7 +66,7 @@ def part_of(part: Row, used: list[Row]) -> Row:
 
 
 def answered(message: Row, calls: list[Row], waiting: list[int]) -> int | str | None:
-    """The call that a result answers."""
+    """The number of the call that a result answers."""
     given, name = message.get("tool_call_id") or "", message.get("name")
     if not given and name:
         for number in waiting:
@@ -141,7 +141,7 @@ def canonical(value: Any) -> str:
 
 
 def escaped(character: str) -> str:
-    """A character as it is written in a string."""
+    """A character as written in a JSON string."""
     if character in SHORT:
         return SHORT[character]
     return f"\\u{ord(character):04x}" if character < " " else character

@@ -1,7 +1,7 @@
-"""Rows of any number for the laws at scale: plain dicts, made without any code of prefpairs.
+"""Any number of rows for the laws at scale: plain dicts, made without prefpairs code.
 
-Whatever can be a reason for anything is among them, everywhere: copies, copies with other scores,
-contradictions, unknown scores, ties, answers that say the same, groups of one and large groups.
+They include all reasons for dropping rows: copies, copies with other scores, contradictions,
+unknown scores, ties, equal answers, groups of one and large groups.
 """
 
 import json
@@ -18,7 +18,7 @@ def lines_of(rows: Sequence[Row]) -> bytes:
 
 
 def pairs_of(size: int, seed: int = 0) -> list[Row]:
-    """So many pairs. `meta.n` tells them apart, but for those that are repeated word for word."""
+    """This many pairs; `meta.n` numbers them, except exact copies."""
     chance = Random(seed)  # noqa: S311 - not for secrets
     scores = chance.sample(range(10 * size), size)
     rows: list[Row] = []
@@ -47,7 +47,7 @@ def pairs_of(size: int, seed: int = 0) -> list[Row]:
 
 
 def near_pairs_of(size: int, seed: int = 0) -> list[Row]:
-    """Pairs of which about four say the same, but for capitals; others share no word with them."""
+    """Pairs in groups of about four that differ only in case; different groups share no word."""
     rows = pairs_of(size, seed)
     for number, row in enumerate(rows):
         about = (number * 7919) % (size // 4 + 1)
@@ -58,7 +58,7 @@ def near_pairs_of(size: int, seed: int = 0) -> list[Row]:
 
 
 def rollouts_of(size: int, seed: int = 0, largest: int = 60) -> list[Row]:
-    """So many candidates, in groups of one to twelve and a few large ones, in any order."""
+    """This many candidates, shuffled, in groups of one to twelve and a few large ones."""
     chance = Random(seed)  # noqa: S311 - not for secrets
     rows: list[Row] = []
     group = 0
@@ -82,7 +82,7 @@ def rollouts_of(size: int, seed: int = 0, largest: int = 60) -> list[Row]:
 
 
 def gym_rows_of(rollouts: Sequence[Row]) -> list[Row]:
-    """The same rollouts as NeMo Gym writes them; some say it in two parts."""
+    """The same rollouts in the format of NeMo Gym; some answers have two parts."""
     return [_gym_row(row, place) for place, row in enumerate(rollouts)]
 
 
@@ -108,7 +108,7 @@ def _gym_row(row: Row, place: int) -> Row:
 
 
 def generic_rows_of(rollouts: Sequence[Row]) -> list[Row]:
-    """The same rollouts as rows of one's own, without group and index."""
+    """The same rollouts as generic rows, without group and index."""
     return [
         {"prompt": row["prompt"], "response": row["response"], "score": row["score"]}
         for row in rollouts

@@ -1,7 +1,7 @@
-"""What each command must do to many rows, said with dicts and sets of Python and nothing else.
+"""What each command must do with many rows, computed with plain Python dicts and sets.
 
-A scene is a run of the program and the check of what it left. It holds for any number of rows,
-in any order, over any files, with any number of workers.
+A scene is a run of the program and a check of its results. The check holds for any number of rows,
+in any order, in any files, with any number of workers.
 """
 
 import gzip
@@ -39,7 +39,7 @@ _ORIGINS = frozenset({"origin", "chosen_origin", "rejected_origin"})
 
 
 class Left(NamedTuple):
-    """What a run said and wrote: by the name of the file."""
+    """The messages and files of a run, by file name."""
 
     said: str
     files: dict[str, bytes]
@@ -55,7 +55,7 @@ class Left(NamedTuple):
         return [json.loads(line) for line in _lines(data)]
 
     def contents(self) -> dict[str, Counter[str]]:
-        """What the files hold, whatever its order and wherever it came from."""
+        """The contents of the files, without origins and order."""
         return {
             name: Counter(
                 json.dumps({key: row[key] for key in row if key not in _ORIGINS | {"inputs"}})
@@ -66,12 +66,12 @@ class Left(NamedTuple):
 
 
 def _lines(data: bytes) -> list[bytes]:
-    """The lines of a file; one that holds an object over several lines is one."""
+    """The lines of a file, or the whole file if it is one indented object."""
     return [data] if data.startswith(b"{\n") else data.splitlines()
 
 
 class Scene(NamedTuple):
-    """Words of the command line, which rows they are given, and what must come of them."""
+    """Arguments of a command, the rows it reads, and the check of its results."""
 
     words: list[str]
     reads: Kind
@@ -94,14 +94,14 @@ def rows_for(kind: Kind, size: int, seed: int) -> list[Row]:
 
 
 def mixed(rows: Sequence[Row]) -> list[Row]:
-    """The same rows in another order."""
+    """The same rows, shuffled."""
     return Random(7).sample(rows, len(rows))  # noqa: S311 - not for secrets
 
 
 def play(
     scene: Scene, rows: Sequence[Row], folder: Path, form: Form = "file", workers: int = 0
 ) -> Left:
-    """Run a scene with these rows, given in this form. It is not checked yet."""
+    """Run a scene with these rows in this form, without checking the results."""
     output, bench = folder / "out", folder / "bench.jsonl"
     output.mkdir()
     places = {"OUT": str(output), "HERE": str(folder), "SIZE": str(len(rows))}
@@ -118,12 +118,12 @@ def play(
     files = {path.name: path.read_bytes() for path in sorted(output.iterdir())}
     if told:
         files["stdout"] = told.encode()
-    said = said.replace(f" --workers {workers}", "")  # commands in notes are as they were typed
+    said = said.replace(f" --workers {workers}", "")  # notes repeat commands as typed
     return Left(said.replace(str(folder), ""), files)
 
 
 def run(*words: str) -> tuple[str, str]:
-    """Run the program to its good end: what it said, and what it told on standard output."""
+    """Run the program, which must succeed, and return its messages and standard output."""
     with TemporaryFile() as told, redirect_stderr(said := StringIO()):
         before = os.dup(1)
         os.dup2(told.fileno(), 1)
@@ -139,7 +139,7 @@ def run(*words: str) -> tuple[str, str]:
 
 @contextmanager
 def _given(rows: Sequence[Row], folder: Path, form: Form) -> Iterator[Path]:
-    """The rows in one or several files, and what is named on the command line."""
+    """Write the rows to one or several files, and return the paths for the command line."""
     path, data = folder / "rows.jsonl", lines_of(rows)
     if form == "pipe":
         os.mkfifo(path)
@@ -149,7 +149,7 @@ def _given(rows: Sequence[Row], folder: Path, form: Form) -> Iterator[Path]:
     if form == "shards":
         path = folder / "parts"
         path.mkdir()
-        number = min(40, len(rows))  # more than are open at once
+        number = min(40, len(rows))  # more than may be open at once
         for part in range(number):
             start, end = len(rows) * part // number, len(rows) * (part + 1) // number
             (path / f"{part:03}.jsonl").write_bytes(lines_of(rows[start:end]))
@@ -171,19 +171,19 @@ def _given(rows: Sequence[Row], folder: Path, form: Form) -> Iterator[Path]:
 
 
 def key_of(row: Row) -> tuple[str, str, str]:
-    """What makes two of these pairs the same."""
+    """The content by which two of these pairs are the same."""
     return row["prompt"], row["chosen"], row["rejected"]
 
 
 def gap_of(row: Row) -> float | None:
-    """The gap of a pair whose scores are known."""
+    """The gap of a pair with known scores."""
     if row.get("chosen_score") is None:
         return None
     return float(row["chosen_score"] - row["rejected_score"])
 
 
 def rank_of(row: Row) -> tuple[float, float]:
-    """What the strongest come first by; unknown is weakest."""
+    """The sort key for strength, strongest first; unknown scores come last."""
     gap = gap_of(row)
     return (math.inf, math.inf) if gap is None else (-gap, -row["chosen_score"])
 
@@ -194,7 +194,7 @@ def numbers_of(rows: Iterable[Row]) -> list[int]:
 
 
 def strongest(rows: Sequence[Row]) -> dict[tuple[str, str, str], int]:
-    """Of each content the place of the strongest pair; content decides what ties, then order."""
+    """The position of the strongest pair of each content; ties go by content, then order."""
     best: dict[tuple[str, str, str], tuple[Any, int]] = {}
     for place, row in enumerate(rows):
         rank = (rank_of(row), f"{row['meta']['n']},")
@@ -205,7 +205,7 @@ def strongest(rows: Sequence[Row]) -> dict[tuple[str, str, str], int]:
 
 
 def uncontradicted(rows: Sequence[Row], how: str) -> list[int]:
-    """The places of the strongest pairs, less those that lose against their opposite."""
+    """The positions of the strongest pairs, without those that lose to their opposite."""
     best = strongest(rows)
     staying = []
     for (prompt, chosen, rejected), place in best.items():
@@ -260,7 +260,7 @@ def _check_against(rows: list[Row], left: Left) -> None:
 
 
 def _subset(rows: Sequence[Row], left: Left) -> list[Row]:
-    """The rows of the output, which are some of the input."""
+    """Check that the output rows are some of the input rows."""
     found = left.rows()
     assert not Counter(map(_content, found)) - Counter(map(_content, rows))
     return found
@@ -282,7 +282,7 @@ def _check_fraction(rows: list[Row], left: Left) -> None:
     different = len({key_of(row) for row in rows})
     drawn = len({key_of(row) for row in found})
     assert abs(drawn - different / 2) <= 5 * math.sqrt(different / 4)
-    kept = {key_of(row) for row in found}  # copies draw the same
+    kept = {key_of(row) for row in found}  # copies share their draw
     assert len(found) == sum(key_of(row) in kept for row in rows)
 
 
@@ -334,7 +334,7 @@ def _check_filter(rows: list[Row], left: Left) -> None:
 
 
 def _as_exported(rows: list[Row]) -> list[tuple[str, str, str]]:
-    """In order, but for the first row with scores, which tells the types of their columns."""
+    """In order, but the first row with scores comes first, so loaders infer column types."""
     scored = next((place for place, row in enumerate(rows) if gap_of(row) is not None), 0)
     first = sorted({0, scored})
     order = [*first, *(place for place in range(len(rows)) if place not in first)]
@@ -427,7 +427,7 @@ def _check_pairs_of(kind: Kind, strategy: str) -> Callable[[list[Row], Left], No
 
 
 def _check_lawful(most: int | None) -> Callable[[list[Row], Left], None]:
-    """Every pair may be made, no group has too many, and each has one that can."""
+    """Every pair is allowed, no group exceeds its maximum, and each group that can has one."""
 
     def check(rows: list[Row], left: Left) -> None:
         contents = pair_oracle.Contents(rows, pair_oracle.read_candidate)

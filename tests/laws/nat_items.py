@@ -1,4 +1,4 @@
-"""Hypothesis strategies for items of the NeMo Agent Toolkit as they usually are, or nearly so."""
+"""Hypothesis strategies for NeMo Agent Toolkit items of the usual shape, or almost."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ REPEATED += [b'"x":"\xff"', b'"x":"\\ud800 ......."', b'"x":NaN', b'"x":1e999', 
 
 @st.composite
 def usual_items(draw: st.DrawFn) -> Row:
-    """Items with a few candidates each, and with steps of other kinds among them."""
+    """Items with a few candidates each, and some steps of other kinds."""
     steps = [draw(_steps()) for _ in range(draw(st.integers(1, 4)))]
     place = draw(st.integers(0, len(steps)))
     others = st.lists(st.sampled_from(["LLM_START", "TTC_START"]).map(_other_step), max_size=2)
@@ -92,5 +92,5 @@ def _other_step(kind: str) -> Row:
 
 
 def plain_items() -> st.SearchStrategy[bytes]:
-    """Such items as lines: a few values gone, added or changed; some of them not JSON."""
+    """Such items as lines, some with values removed, added or changed, some not JSON."""
     return lines_of(nearly(usual_items(), AIMS), REPEATED)

@@ -1,7 +1,7 @@
-"""What `prefpairs pair` must give, restated naively from DESIGN.md: all in memory, all n² pairs.
+"""The expected output of `prefpairs pair`, computed naively from DESIGN.md over all n² pairs.
 
-It shares no line with prefpairs. Numbers are decimals from the start, contents are JSON text,
-and the digest that breaks ties is spelled out again, because its form is public interface.
+It shares no code with prefpairs. Scores are decimals from the start, contents are JSON text,
+and the digest that breaks ties is written out again, because its form is public interface.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """What may be asked of a pair, in the words of the command line."""
+    """The bounds on a pair, named like the command line's options."""
 
     min_gap: float = 0.0
     max_gap: float | None = None
@@ -30,7 +30,7 @@ class Bounds:
 
 
 class Seen(NamedTuple):
-    """A candidate: the question it answers, what it says, its score and its own number."""
+    """A candidate: the question, the answer, the score and the index."""
 
     question: tuple[str, str, str]
     answer: str
@@ -39,7 +39,7 @@ class Seen(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """A pair that must come out: prompt, tools, both answers, scores, gap and indexes."""
+    """An expected pair: prompt, tools, both answers, scores, gap and indexes."""
 
     prompt: str
     tools: str
@@ -50,11 +50,11 @@ class Expected(NamedTuple):
 
 
 class Unfit(Exception):
-    """A row or an answer that may not compete, for a named reason."""
+    """A row or an answer that may not be paired, with a named reason."""
 
 
 class Contents:
-    """Everything that a file of rows holds: the candidates that compete, and all losses."""
+    """The contents of a file of rows: the candidates that can be paired, and all losses."""
 
     def __init__(self, rows: Sequence[Row], read: Callable[[Row], list[Row]]) -> None:
         self.lost: Counter[str] = Counter()
@@ -76,7 +76,7 @@ class Contents:
             self.rows_lost[fates[0] if fates else "no_response"] += 1
 
     def _take_answer(self, answer: Row) -> str:
-        """Keep an answer, or say why not."""
+        """Add an answer, or return the reason why it is lost."""
         self.found += 1
         try:
             seen = _seen(answer)
@@ -135,7 +135,7 @@ def read_gym(row: Row) -> list[Row]:
 
 
 def read_generic(row: Row) -> list[Row]:
-    """The answers of a generic row; `responses` stand beside `rewards`."""
+    """The answers of a generic row; `responses` go with `rewards`."""
     prompt, tools = row["prompt"], row.get("tools")
     if prompt is None:
         raise Unfit("no_prompt")
@@ -149,7 +149,7 @@ def read_generic(row: Row) -> list[Row]:
 
 
 def read_candidate(row: Row) -> list[Row]:
-    """The one answer of a candidate, whose thinking `extract` has set apart already."""
+    """The one answer of a candidate, whose reasoning `extract` has already separated."""
     return [{**row, "task": row["group"], "verbatim": True}]
 
 
@@ -174,7 +174,7 @@ def _seen(answer: Row) -> Seen:
 
 
 def _turns(prompt: Any, response: Any, *, verbatim: bool) -> tuple[list[Row], list[Row]]:
-    """Prompt and response as chats; the response goes from the model's first word to its last."""
+    """Prompt and response as chats; the response is cut to its first and last assistant turn."""
     before = as_chat(prompt, "user") if prompt and prompt != " " else []
     given = as_chat(response, "assistant")
     said = given if verbatim else [_with_thoughts_apart(turn) for turn in given]
@@ -194,14 +194,14 @@ def _speaks(turn: Row) -> bool:
 
 
 def as_chat(text: Any, role: str) -> list[Row]:
-    """Text as the chat of one message; messages with empty for no content."""
+    """A text as a chat of one message; in a chat, missing content becomes empty."""
     if isinstance(text, str):
         return [{"role": role, "content": text}]
     return [{**turn, "content": turn["content"] or ""} for turn in text]
 
 
 def _with_thoughts_apart(turn: Row) -> Row:
-    """Inline thinking is reasoning, whether its tags are both there or one of them."""
+    """Inline thinking moved to reasoning, with both tags or only one of them."""
     content = turn["content"]
     if turn["role"] != "assistant" or "think>" not in content:
         return turn
@@ -233,7 +233,7 @@ def _gym_prompt(params: Row) -> list[Row]:
 
 
 def _gym_chat(items: Iterable[Row]) -> list[Row]:
-    """Responses items as chat messages; consecutive pieces of the model are one message."""
+    """Responses items as chat messages; consecutive assistant items are one message."""
     chat: list[Row] = []
     open_turn: Row | None = None
     for item in items:
@@ -279,7 +279,7 @@ def _chat_tool(tool: Row) -> Row:
 
 
 def _content(chat: Iterable[Row]) -> str:
-    """What makes two texts the same: roles, words, thoughts, and calls with parsed arguments."""
+    """The content that makes texts equal: roles, text, reasoning, and calls with arguments."""
     turns = list(chat)
     answered = _answered(turns, numbered=True)
     return json.dumps(list(map(_content_of_turn, turns, answered)), sort_keys=True)
@@ -298,7 +298,7 @@ def _content_of_turn(turn: Row, answers: Any) -> list[Any]:
 
 
 def _answered(turns: Sequence[Row], *, numbered: bool) -> list[Any]:
-    """The number of the call that each result answers, and 0 for all other turns."""
+    """The number of the call that each result answers, and 0 for other turns."""
     calls: list[tuple[str, str]] = []
     waiting: list[int] = []
     answered: list[Any] = []
@@ -324,7 +324,7 @@ def _answered(turns: Sequence[Row], *, numbered: bool) -> list[Any]:
 
 
 def _numbered(turns: Sequence[Row]) -> list[Row]:
-    """The turns with calls called by their number, and results by that of their call."""
+    """The turns with calls identified by number, and results by their call's number."""
     count, numbered = 0, []
     for turn, told in zip(turns, _answered(turns, numbered=False), strict=True):
         calls = []
@@ -345,7 +345,7 @@ def _arguments(text: str) -> Any:
 
 
 def digest(content: str) -> bytes:
-    """The digest of a content, in the form that is public interface."""
+    """The digest of a content in its public form."""
     parts = [_canonical(turn) for turn in json.loads(content)]
     if len(parts) == 1:
         return sha(parts[0])
@@ -368,7 +368,7 @@ def _canonical(turn: list[Any]) -> bytes:
 
 
 def decimal(score: float) -> Decimal:
-    """The score as people mean it: 15 significant digits.
+    """The score rounded to 15 significant digits.
 
     >>> decimal(0.1 + 0.2), decimal(True)
     (Decimal('0.3'), Decimal('1'))
@@ -380,7 +380,7 @@ def decimal(score: float) -> Decimal:
 
 
 def pairs(contents: Contents, strategy: str, bounds: Bounds) -> Counter[Expected]:
-    """All pairs that must come out, however often each."""
+    """All expected pairs, with their counts."""
     choose = STRATEGIES[strategy]
     expected: Counter[Expected] = Counter()
     for members in contents.groups.values():
@@ -391,7 +391,7 @@ def pairs(contents: Contents, strategy: str, bounds: Bounds) -> Counter[Expected
 
 
 def expected_of(row: Row) -> Expected:
-    """A pair that came out, in the form of those that must."""
+    """An output pair in the same form."""
     scores = row["chosen_score"], row["rejected_score"], row["gap"]
     return Expected(
         prompt=content_of(row["prompt"], "user"),
@@ -404,14 +404,14 @@ def expected_of(row: Row) -> Expected:
 
 
 def _own_index(row: Row, side: str) -> int | None:
-    """The source's own number; of several answers in a row it is the place of one of them."""
+    """The source's own index; for several answers in a row, the index of each."""
     index: int | None = row[f"{side}_index"]
     is_place = "#" in row[f"{side}_origin"] and row["group"].startswith("prompt:")
     return None if is_place else index
 
 
 def allowed(group: Sequence[Seen], bounds: Bounds) -> list[tuple[int, int]]:
-    """The places of every two members that may be paired."""
+    """The positions of every two members that may be paired."""
     places = range(len(group))
     return [
         (chosen, rejected)
@@ -422,7 +422,7 @@ def allowed(group: Sequence[Seen], bounds: Bounds) -> list[tuple[int, int]]:
 
 
 def may_meet_across(high: Row, low: Row, bounds: Bounds) -> bool:
-    """Whether two generic rows may be paired by --strategy stratified --across-prompts."""
+    """Whether --strategy stratified --across-prompts may pair two generic rows."""
     chosen, rejected = (
         Seen(("", "", ""), row["response"], decimal(row["score"]), None) for row in (high, low)
     )
@@ -450,12 +450,12 @@ def _exact(number: float) -> Decimal:
 
 
 def _rank(member: Seen) -> tuple[Decimal, bool, int, bytes]:
-    """Better first, then by index, then by content; who has no index comes last."""
+    """Higher scores first, then by index, then by content; missing indexes come last."""
     return -member.score, member.number is None, member.number or 0, digest(member.answer)
 
 
 def _width(group: Sequence[Seen], both: tuple[int, int]) -> tuple[Decimal, int, int]:
-    """Widest first; of equal gaps the better chosen one, then the order of the group."""
+    """Widest first; equal gaps go by the better chosen answer, then by the group's order."""
     return -_gap(group, both), *both
 
 
@@ -488,7 +488,7 @@ def _stratified(group: Sequence[Seen], bounds: Bounds) -> list[tuple[int, int]]:
 
 
 def _adjacent(group: Sequence[Seen], bounds: Bounds) -> list[tuple[int, int]]:
-    """For each score the nearest lower one that it may meet, once."""
+    """For each score, the nearest lower one that it may be paired with, once."""
     nearest = sorted(allowed(group, bounds), key=lambda both: (_gap(group, both), *both))
     first: dict[Decimal, tuple[int, int]] = {}
     for both in nearest:
@@ -497,7 +497,7 @@ def _adjacent(group: Sequence[Seen], bounds: Bounds) -> list[tuple[int, int]]:
 
 
 def _best_vs_rest(group: Sequence[Seen], bounds: Bounds) -> list[tuple[int, int]]:
-    """The best that may meet anybody, against all whom it may meet."""
+    """The best candidate that may be paired, against all it may be paired with."""
     pairs = allowed(group, bounds)
     best = min((chosen for chosen, _ in pairs), default=None)
     return [both for both in pairs if both[0] == best]

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for rows of pairs, and the stages that are asked to pass them on."""
+"""Hypothesis strategies for rows of pairs, and for stages with their options."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,36 +13,36 @@ from prefpairs.stages.filter import Filter
 from prefpairs.stages.sample import Sample
 from prefpairs.stages.split import Split
 
-# What a pair says of itself ---------------------------------------------------------------
+# Identity of a pair -----------------------------------------------------------------------
 
 
 def question_of(pair: Row) -> str:
-    """The content of the prompt: text, and a chat of one message, are the same question."""
+    """The content of the prompt; a text equals a chat with that one message."""
     return content_of(pair["prompt"], "user")
 
 
 def tools_of(pair: Row) -> str:
-    """The content of the tools; no tools are the same as an empty list of them."""
+    """The content of the tools; missing tools equal an empty list."""
     return str(pair.get("tools") or [])
 
 
 def answers_of(pair: Row) -> tuple[str, str]:
-    """The contents of both answers, the chosen one first."""
+    """The contents of both answers, chosen first."""
     return content_of(pair["chosen"], "assistant"), content_of(pair["rejected"], "assistant")
 
 
 def identity_of(pair: Row) -> tuple[str, str, str, str]:
-    """The four contents that two pairs must share to be the same pair."""
+    """The four contents that make two pairs the same."""
     return question_of(pair), tools_of(pair), *answers_of(pair)
 
 
 def named_by(prompt: Any) -> str:
-    """A prompt as meta.prompt_of_rejected names it."""
+    """A prompt in the form of meta.prompt_of_rejected."""
     return digest(content_of(prompt, "user")).hex()
 
 
 def prompts_of(pair: Row) -> set[str]:
-    """The prompts of a pair by name: one, or one for each answer."""
+    """The prompts of a pair by name: one, or one per answer."""
     ours = named_by(pair["prompt"])
     return {ours, (pair.get("meta") or {}).get("prompt_of_rejected", ours)}
 
@@ -92,23 +92,23 @@ _TASKS: list[Row] = [
 
 
 def pair_rows(*, least: int = 0, most: int = 12) -> st.SearchStrategy[list[Row]]:
-    """Pairs of few contents: doubled, contradicting, with other scores, forms and origins."""
+    """Pairs of few contents: duplicates, contradictions, other scores, formats and origins."""
     return st.lists(_pair_row(), min_size=least, max_size=most)
 
 
 def rows_across() -> st.SearchStrategy[list[Row]]:
-    """Pairs of which many compare answers to different prompts."""
+    """Pairs, many of them between answers to different prompts."""
     return st.lists(st.one_of(_pair_row(), _row_across(), _row_across()), max_size=12)
 
 
 def rows_with_tasks() -> st.SearchStrategy[list[Row]]:
-    """Pairs whose meta names a task, or one a side, or none."""
+    """Pairs whose meta names a task, or one per answer, or none."""
     rows = st.tuples(_pair_row(), st.sampled_from(_TASKS))
     return st.lists(rows.map(lambda both: {**both[0], **both[1]}), max_size=12)
 
 
 def different_rows(*, least: int = 0, most: int = 12) -> st.SearchStrategy[list[Row]]:
-    """Pairs of which no two have the same content."""
+    """Pairs with distinct contents."""
     rows = st.lists(_pair_row(), min_size=least, max_size=most)
     return rows.map(
         lambda given: [{**row, "prompt": f"Q{place}"} for place, row in enumerate(given)]
@@ -116,7 +116,7 @@ def different_rows(*, least: int = 0, most: int = 12) -> st.SearchStrategy[list[
 
 
 def pair_lines_mixed() -> st.SearchStrategy[list[bytes]]:
-    """Lines of pairs of every kind."""
+    """Lines with all kinds of pairs."""
     return st.one_of(pair_rows(), rows_across(), rows_with_tasks()).map(
         lambda rows: lines_of(*rows)
     )
@@ -158,7 +158,7 @@ def _row_across(draw: st.DrawFn) -> Row:
 
 
 def numbered_rows(count: int, groups: int = 1) -> list[Row]:
-    """Pairs with a prompt of their own each, dealt out to groups; in one plain form."""
+    """Plain pairs with a prompt each, distributed over groups."""
     return [
         {
             "group": f"g{number % groups}",
@@ -184,7 +184,7 @@ UNFIT_PAIRS: list[Row] = [
     {"prompt": "Q", "chosen": "A", "rejected": [{"role": "assistant", "content": "A"}]},
 ]
 
-# What is asked ----------------------------------------------------------------------------
+# Options ----------------------------------------------------------------------------------
 
 
 def dedupes() -> st.SearchStrategy[Dedupe]:
@@ -198,7 +198,7 @@ def dedupes() -> st.SearchStrategy[Dedupe]:
 
 
 def samples(*, ordered: bool = True) -> st.SearchStrategy[Sample]:
-    """Everything that can be asked of `sample`, or what changes no order of the input."""
+    """All options of `sample`, or only those that keep the order of the input."""
     orders = ["input", "shuffle", "easy-first", "hard-first"] if ordered else ["input"]
     return st.builds(
         Sample,
@@ -224,7 +224,7 @@ def filters() -> st.SearchStrategy[Filter]:
 
 
 def splits(*, by: Sequence[str] = ("prompt", "group", "meta.task")) -> st.SearchStrategy[Split]:
-    """Everything that can be asked of `split`."""
+    """All options of `split`."""
     return st.builds(
         Split,
         val_fraction=st.sampled_from([0.2, 0.5, 0.0, 0.1, 0.6]),
@@ -236,7 +236,7 @@ def splits(*, by: Sequence[str] = ("prompt", "group", "meta.task")) -> st.Search
 
 
 def chains(*, ordered: bool = True) -> st.SearchStrategy[list[Stage]]:
-    """Up to three commands, one after the other; or such of which the last alone may order."""
+    """One to three commands in a row; unless `ordered`, only the last one may change the order."""
     stages: st.SearchStrategy[Stage] = st.one_of(dedupes(), samples(ordered=ordered), filters())
     if ordered:
         return st.lists(stages, min_size=1, max_size=3)

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for rollouts of every format, made to be alike, tied and unfit often."""
+"""Hypothesis strategies for rollouts of every format, often equal, tied or unfit."""
 
 from itertools import pairwise
 from typing import Any
@@ -11,7 +11,7 @@ from prefpairs.strategies.options import PairOptions
 Items = list[Row]
 
 NOISY_ONE_THIRD = (0.123456789012345, 0.1234567890123454, 0.123456789012346)
-"""The first two tie to 15 significant digits; the third does not tie with them."""
+"""The first two tie to 15 significant digits; the third does not."""
 
 FIT_SCORES = [
     0,
@@ -43,17 +43,17 @@ CALL_IDS = ["call_7f", "call_2", "call_1", ""]
 
 
 def scores(*, unfit: bool = True) -> st.SearchStrategy[Any]:
-    """Few distinct scores with float noise; now and then none, or one that is no number."""
+    """A few distinct scores with float noise; sometimes missing or not a number."""
     return st.sampled_from(FIT_SCORES * 2 + UNFIT_SCORES if unfit else FIT_SCORES)
 
 
 def any_scores() -> st.SearchStrategy[float]:
-    """Every finite float is a score."""
+    """Any finite float."""
     return st.floats(allow_nan=False, allow_infinity=False)
 
 
 def texts() -> st.SearchStrategy[str]:
-    """Few distinct answers, so that many are the same; some say nothing."""
+    """A few distinct answers, so that many are equal; some are empty."""
     return st.sampled_from([*WORDS, "A", "B", "A", "B", *SILENCE, *THOUGHTS])
 
 
@@ -94,7 +94,7 @@ UNFIT_KEYS: list[Row] = [
 
 @st.composite
 def gym_params(draw: st.DrawFn) -> Row:
-    """What the model was asked; sometimes with a tool's call and result in the history."""
+    """Parameters of the request, sometimes with a call and its result in the history."""
     params = draw(st.sampled_from(PARAMS))
     if params["input"] in ([], " ") or draw(st.integers(0, 5)):
         return params
@@ -104,7 +104,7 @@ def gym_params(draw: st.DrawFn) -> Row:
 
 @st.composite
 def tool_use(draw: st.DrawFn) -> Items:
-    """A call and its result under a random id."""
+    """A call and its result with a random ID."""
     call_id = draw(st.sampled_from(CALL_IDS))
     arguments = draw(st.sampled_from(ARGUMENTS))
     call = {"type": "function_call", "name": "add", "arguments": arguments, "call_id": call_id}
@@ -131,7 +131,7 @@ _ODD_ITEMS: list[Items] = [
 
 
 def gym_outputs(*, odd: bool = True) -> st.SearchStrategy[Items]:
-    """What the model did: mostly words; also thinking, tools, other turns, and nothing."""
+    """Outputs of the model: mostly text, also reasoning, tools, other turns and nothing."""
     words = st.sampled_from(["A", "B", "A", "B", *WORDS, *([*THOUGHTS, *CUT_EMOJI] if odd else [])])
     pieces = st.one_of(
         words.map(_message),
@@ -147,7 +147,7 @@ def gym_outputs(*, odd: bool = True) -> st.SearchStrategy[Items]:
 
 @st.composite
 def gym_rows(draw: st.DrawFn, *, odd: bool = True) -> list[Row]:
-    """Rollouts of a few tasks, some of them repeated with other scores, indexes or call ids."""
+    """Rollouts of a few tasks, some repeated with other scores, indexes or call IDs."""
     params = draw(st.lists(gym_params(), min_size=1, max_size=2))
     tasks = draw(st.lists(st.sampled_from(TASKS), min_size=1, max_size=2))
     rows = draw(st.lists(_gym_row(params, tasks, odd=odd), max_size=9))
@@ -177,7 +177,7 @@ def _gym_row(draw: st.DrawFn, params: list[Row], tasks: list[Any], *, odd: bool)
 
 @st.composite
 def _echo(draw: st.DrawFn, row: Row) -> Row:
-    """The same rollout again, or nearly."""
+    """The same rollout again, perhaps with one change."""
     change: Row = draw(
         st.sampled_from([{}, {"reward": 0.5}, {"reward": 0.9}, {"_ng_rollout_index": 7}])
     )
@@ -185,7 +185,7 @@ def _echo(draw: st.DrawFn, row: Row) -> Row:
 
 
 def every_kind_of_gym_row(count: int) -> list[Row]:
-    """A fixed list of rollouts, in which each kind of prompt, answer and loss meets the others."""
+    """A fixed list of rollouts that combines each kind of prompt, answer and loss."""
     words = [*map(_message, [*WORDS, *SILENCE, *THOUGHTS, *CUT_EMOJI]), *_ODD_ITEMS]
     fits = FIT_SCORES * 4 + UNFIT_SCORES
     rows: list[Row] = []
@@ -272,7 +272,7 @@ def answers() -> st.SearchStrategy[Any]:
 
 @st.composite
 def one_answer_rows(draw: st.DrawFn) -> list[Row]:
-    """Generic rows: one prompt, one response, one score."""
+    """Generic rows with one prompt, one response and one score."""
     row = st.fixed_dictionaries(
         {
             "prompt": st.sampled_from([*_CHATS, None, " "]),
@@ -287,7 +287,7 @@ def one_answer_rows(draw: st.DrawFn) -> list[Row]:
 def contest_rows(
     score: st.SearchStrategy[Any] | None = None, *, least: int = 0, most: int = 12
 ) -> st.SearchStrategy[list[Row]]:
-    """Generic rows that nearly all compete: two prompts, few answers, fit scores."""
+    """Generic rows that mostly compete: two prompts, few answers, valid scores."""
     row = st.fixed_dictionaries(
         {
             "prompt": st.sampled_from(["2+2?", "2+2?", "3+3?"]),
@@ -300,7 +300,7 @@ def contest_rows(
 
 @st.composite
 def many_answer_rows(draw: st.DrawFn) -> list[Row]:
-    """Generic rows: one prompt, several responses beside their scores."""
+    """Generic rows with one prompt and several responses with scores."""
     rows = []
     for _ in range(draw(st.integers(0, 4))):
         count = draw(st.integers(0, 4))
@@ -312,7 +312,7 @@ def many_answer_rows(draw: st.DrawFn) -> list[Row]:
 
 
 def generic_rows() -> st.SearchStrategy[list[Row]]:
-    """Generic rows of either shape."""
+    """Generic rows of either kind."""
     return st.one_of(contest_rows(), one_answer_rows(), many_answer_rows())
 
 
@@ -333,7 +333,7 @@ def candidate_rows(draw: st.DrawFn) -> list[Row]:
     return draw(st.lists(row, max_size=10))
 
 
-# Lines, options, and ways to spread lines over files --------------------------------------
+# Lines, options, and ways to distribute lines over files ----------------------------------
 
 BAD_LINES = [b"{not JSON}\n", b"words\n", b'{"score": 1\n', b"\xff\xfe\n", b'"text"\n', b"7\n"]
 BLANK_LINES = [b"\n", b"   \r\n"]
@@ -346,13 +346,13 @@ BAD_GYM_ROWS: list[Row] = [
 
 
 def rollout_lines() -> st.SearchStrategy[list[bytes]]:
-    """Lines of one format of rollouts, good rows and unfit ones."""
+    """Lines of one rollout format, good and unfit."""
     rows = st.one_of(gym_rows(), nat_rows(), generic_rows())
     return rows.map(lambda given: lines_of(*given))
 
 
 def lines() -> st.SearchStrategy[list[bytes]]:
-    """Lines of one format, candidates included."""
+    """Lines of one format, including candidates."""
     return st.one_of(rollout_lines(), candidate_rows().map(lambda given: lines_of(*given)))
 
 
@@ -362,7 +362,7 @@ def bad_lines() -> st.SearchStrategy[list[bytes]]:
 
 
 def bad_gym_lines() -> st.SearchStrategy[list[bytes]]:
-    """Lines that cannot be read as rollouts of NeMo Gym."""
+    """Lines that are not rollouts of NeMo Gym."""
     return st.lists(st.sampled_from([*BAD_LINES, *lines_of(*BAD_GYM_ROWS)]), max_size=4)
 
 
@@ -378,7 +378,7 @@ STRATEGIES = [
 
 
 def pair_options() -> st.SearchStrategy[PairOptions]:
-    """Bounds that bite now and then."""
+    """Bounds that sometimes have an effect."""
     return st.builds(
         PairOptions,
         min_gap=st.sampled_from([0.0, 0.0, 0.1, 0.2, 0.5]),
@@ -393,12 +393,12 @@ def pair_options() -> st.SearchStrategy[PairOptions]:
 
 
 def asked_within() -> st.SearchStrategy[Asked]:
-    """Every strategy, within the prompts."""
+    """Every strategy within prompts."""
     return st.builds(Asked, strategy=st.sampled_from(STRATEGIES), options=pair_options())
 
 
 def asked_across() -> st.SearchStrategy[Asked]:
-    """The strategy that sets answers to different prompts against each other."""
+    """The strategy that pairs answers across prompts."""
     stratified = st.just("stratified")
     return st.builds(
         Asked, strategy=stratified, options=pair_options(), across_prompts=st.just(True)
@@ -406,13 +406,13 @@ def asked_across() -> st.SearchStrategy[Asked]:
 
 
 def asked() -> st.SearchStrategy[Asked]:
-    """Whatever can be asked of pairs."""
+    """All options of `pair`."""
     return st.one_of(asked_within(), asked_within(), asked_within(), asked_across())
 
 
 @st.composite
 def shards_of(draw: st.DrawFn, given: list[bytes]) -> list[list[bytes]]:
-    """The lines in their order, cut into files, of which some may be empty."""
+    """The lines in order, cut into files, some of them empty."""
     cuts = sorted(draw(st.lists(st.integers(0, len(given)), max_size=3)))
     bounds = [0, *cuts, len(given)]
     return [given[start:end] for start, end in pairwise(bounds)]

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for rows of unknown formats: columns of many names, some competing."""
+"""Hypothesis strategies for rows of unknown formats, with columns that compete."""
 
 import json
 from typing import Any
@@ -43,11 +43,11 @@ COMPETING: dict[str, list[Any]] = {
     "chosen": ["A"],
     "rejected": ["B"],
 }
-"""Columns that could be prompt, answer, score or more of the question, and others."""
+"""Columns that could be the prompt, answer, score or part of the question, and others."""
 
 
 def rows_of_any_names(most: int = 4) -> st.SearchStrategy[Row]:
-    """A few of these columns, whatever they hold."""
+    """A few of these columns with any values."""
     names = st.lists(st.sampled_from([*COMPETING]), max_size=most, unique=True)
     return names.flatmap(
         lambda chosen: st.fixed_dictionaries(
@@ -63,7 +63,7 @@ _JUDGED = ("reward", "score")
 
 @st.composite
 def guessed_rows(draw: st.DrawFn) -> list[Row]:
-    """Rows of a file or two: mostly alike in their columns, some with one more or one less."""
+    """Rows of one or two shapes, some with a column more or less."""
     rows = []
     for names in draw(st.lists(_names(), min_size=1, max_size=2)):
         asked, said, judged = names

@@ -1,7 +1,7 @@
-"""Rows whose columns have company: others that could be prompt, answer or score as well.
+"""Rows in which other columns compete for prompt, answer and score.
 
-`Told` is the truth that no run is told: which columns are meant. The pairs that it gives are
-computed here from nothing but that, and from what a row holds.
+`World` has the truth that no run knows: which columns are meant. The pairs that it gives are
+computed here only from that and from the rows.
 """
 
 from collections.abc import Callable
@@ -67,12 +67,12 @@ Pairs = list[tuple[str, str, str, float, float]]
 
 @dataclass(frozen=True)
 class World:
-    """Rows, and the pairs that all of their answers make if each column is what it is meant as."""
+    """Rows, and the pairs of all their answers if each column is read as it is meant."""
 
     rows: list[Row]
     pairs: Pairs
     whole: bool
-    """Whether no row lacks what is meant."""
+    """Whether all rows have everything that is meant."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class _Answer:
 
 
 def _pairs_of(answers: list[_Answer]) -> Pairs:
-    """Every answer over every worse one to the same question."""
+    """Every answer paired with every worse one to the same question."""
     return sorted(
         (better.asked, better.said, worse.said, float(better.judged), float(worse.judged))
         for better, worse in permutations(answers, 2)
@@ -158,14 +158,14 @@ COMPANY = (*ASKED, *TALKS, *SAID, *MANY_SAID, *LISTS, *JUDGED, *VERDICTS, *REFER
 
 
 def _company(taken: tuple[str, ...]) -> st.SearchStrategy[dict[str, Column]]:
-    """Up to three more columns, whatever they hold."""
+    """Up to three more columns with any values."""
     names = st.sampled_from([name for name in dict.fromkeys(COMPANY) if name not in taken])
     return st.dictionaries(names, st.sampled_from([*_VALUES]).map(_VALUES.__getitem__), max_size=3)
 
 
 @st.composite
 def worlds(draw: st.DrawFn) -> World:
-    """One answer a row; or all answers to a question in one, as lists or as a list of objects."""
+    """One answer per row; or all answers to a question in one row, as lists or objects."""
     asked = draw(st.sampled_from((*ASKED, *TALKS)))
     judged = draw(st.sampled_from((*JUDGED, *VERDICTS)))
     answers = draw(_answers(verdicts=judged in VERDICTS))
@@ -183,7 +183,7 @@ def worlds(draw: st.DrawFn) -> World:
             | {name: value(place, answer) for name, value in company.items()}
             for place, answer in enumerate(answers)
         ]
-        if said == "answer":  # beside what only a model says, it is the reference
+        if said == "answer":  # next to a column that only answers have, it is the reference
             rows = [_without(row, (*SAID, *MANY_SAID, *LISTS, *TALKS), asked) for row in rows]
     if asked in ("instruction", "input"):  # together they are one question
         rows = [_without(row, ("instruction", "input"), asked) for row in rows]

@@ -1,8 +1,8 @@
-"""Hypothesis strategies for rollouts in which tools are called, told apart from their raw ids.
+"""Hypothesis strategies for rollouts with tool calls, which do not depend on raw IDs.
 
-A dialogue says which function each result comes from. Written down as a row of some source, its
-calls have random ids, often ones that prefpairs itself gives. No function is called twice, so that
-its name says which call a result answers.
+A dialogue says which function each result comes from. When it is written as a row of some source,
+its calls get random IDs, often ones that prefpairs itself uses. No function is called twice, so
+its name identifies the call that a result answers.
 """
 
 from collections.abc import Callable
@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from run_in_process import Row
 
 Result = str
-"""The function from which a result comes; its words are made of the name."""
+"""The function from which a result comes; the result's text contains that name."""
 
 _IDS = [*(f"call_{number}" for number in range(1, 7)), "a", "b", "7", "x-1"]
 
 
 @dataclass(frozen=True)
 class Said:
-    """An answer: words, or calls and results with words around them."""
+    """An answer: text, or calls and results with text around them."""
 
     words: str
     calls: tuple[str, ...] = ()
@@ -31,20 +31,20 @@ class Said:
 
 @dataclass(frozen=True)
 class Dialogue:
-    """One prompt, in which some calls are answered, and two answers to it: a better and a worse."""
+    """A prompt, perhaps with answered calls, and two answers to it: a better and a worse one."""
 
     calls: tuple[str, ...]
     results: tuple[Result, ...]
     answers: tuple[Said, Said]
 
     def bindings(self, side: int) -> list[tuple[str, str]]:
-        """The results of prompt and answer, each with the function whose call it answers."""
+        """The results in prompt and answer, each with the function whose call it answers."""
         found = (*self.results, *self.answers[side].results)
         return [(result_of(name), name) for name in found]
 
 
 def result_of(name: str) -> str:
-    """What a function gives."""
+    """The result of a function."""
     return f"{name} gave this"
 
 
@@ -72,11 +72,11 @@ def _some_of(draw: st.DrawFn, names: Any) -> tuple[str, ...]:
     return tuple(shuffled[: draw(st.integers(0, len(names)))])
 
 
-# Written down -----------------------------------------------------------------------------
+# As rows ----------------------------------------------------------------------------------
 
 
 def _chats(dialogue: Dialogue, side: int, ids: dict[str, str]) -> tuple[list[Row], Any]:
-    """Prompt and answer as messages of chat completions, the answer as text where it is words."""
+    """Prompt and answer as chat messages; an answer without calls is text."""
     said = dialogue.answers[side]
     prompt = [{"role": "user", "content": "Q"}]
     if dialogue.calls:
@@ -154,11 +154,11 @@ SOURCES: dict[str, Callable[[list[Row], Any, int], Row]] = {
     "nemo-gym": _gym,
     "nat": _nat,
 }
-"""How the row of a source is made of a prompt, an answer and a score."""
+"""How each source writes a row with a prompt, an answer and a score."""
 
 
 def rows_of(source: str, dialogue: Dialogue, random: Random) -> list[Row]:
-    """The rows of both answers, the worse one first, each with ids of its own."""
+    """The rows of both answers, the worse one first, each with its own IDs."""
     rows = []
     for side in (1, 0):
         ids = _ids(dialogue.calls + dialogue.answers[side].calls, random)
@@ -167,7 +167,7 @@ def rows_of(source: str, dialogue: Dialogue, random: Random) -> list[Row]:
 
 
 def pair_row(dialogue: Dialogue, random: Random) -> Row:
-    """The pair of both answers as another program may have written it."""
+    """The pair of both answers as another program could write it."""
     better, worse = dialogue.answers
     ids = _ids(dialogue.calls + better.calls + worse.calls, random)
     (prompt, chosen), (_, rejected) = (_chats(dialogue, side, ids) for side in (0, 1))
@@ -175,7 +175,7 @@ def pair_row(dialogue: Dialogue, random: Random) -> Row:
 
 
 def bindings_of(pair: Row, side: str) -> list[tuple[str, str]]:
-    """The results of a pair's prompt and answer, each with the function of the call it names."""
+    """The results in a pair's prompt and answer, each with the function of its call."""
     texts = [pair["prompt"], pair[side]]
     turns = [turn for text in texts if not isinstance(text, str) for turn in text]
     called = [call for turn in turns for call in turn.get("tool_calls", [])]

@@ -1,4 +1,4 @@
-"""Runs the engines in process: bytes of files in, pairs and the report out."""
+"""Runs the engines in process: from the bytes of files to pairs and the ledger."""
 
 import gzip
 import json
@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a run is asked to do, without its inputs."""
+    """The options of a run, without its inputs."""
 
     strategy: str = "best-vs-worst"
     options: PairOptions = field(default_factory=PairOptions)
@@ -39,7 +39,7 @@ class Asked:
     workers: int | None = None
 
     def plan(self, inputs: Sequence[Input]) -> PairPlan:
-        """The run that pairs these inputs, and passes over rows that are bad."""
+        """The plan that pairs these inputs and skips bad rows."""
         read = ReadPlan(
             inputs=inputs,
             source=self.source,
@@ -59,7 +59,7 @@ class Asked:
 
 
 class Outcome:
-    """What a run wrote and what it counted."""
+    """The output and counts of a run."""
 
     def __init__(self, lines: Sequence[bytes], ledger: Ledger) -> None:
         self.lines = lines
@@ -67,25 +67,25 @@ class Outcome:
         self.rows: list[Row] = [json.loads(line) for line in lines]
 
     def without_origins(self) -> list[str]:
-        """The rows in the order of the output, origins left out."""
+        """The rows in output order, without origins."""
         origins = ("origin", "chosen_origin", "rejected_origin")
         return [
             json.dumps({key: row[key] for key in row if key not in origins}) for row in self.rows
         ]
 
     def contents(self) -> list[str]:
-        """The same, whatever the order of the output."""
+        """The same, sorted."""
         return sorted(self.without_origins())
 
     def counts(self) -> Row:
-        """The summary, less what names files."""
+        """The summary without file names."""
         named = ("inputs", "passed_over", "notes")
         summary = pair_summary(self.ledger)
         return {key: summary[key] for key in summary if key not in named}
 
 
 class Collected:
-    """An output that keeps its lines."""
+    """An output that collects its lines."""
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
@@ -107,7 +107,7 @@ def lines_of(*rows: Any) -> list[bytes]:
 
 
 def pair_files(files: Mapping[str, bytes], asked: Asked) -> Outcome:
-    """Pair what the files of these names hold."""
+    """Pair the contents of files with these names."""
     with named_files(files) as inputs:
         return _pair(inputs, asked)
 
@@ -118,30 +118,30 @@ def pair_lines(lines: Sequence[bytes], asked: Asked) -> Outcome:
 
 
 def pair_shards(shards: Sequence[Sequence[bytes]], asked: Asked) -> Outcome:
-    """Pair lines that are spread over files."""
+    """Pair lines in several files."""
     named = {f"part-{place}.jsonl": b"".join(lines) for place, lines in enumerate(shards)}
     return pair_files(named, asked)
 
 
 def pair_packed(lines: Sequence[bytes], asked: Asked) -> Outcome:
-    """Pair the lines of one file that is compressed."""
+    """Pair the lines of a compressed file."""
     return pair_files({"rows.jsonl.gz": gzip.compress(b"".join(lines))}, asked)
 
 
 def pair_array(lines: Sequence[bytes], asked: Asked) -> Outcome:
-    """Pair lines that stand in one JSON array, indented as people do."""
+    """Pair lines in an indented JSON array."""
     rows = [json.loads(line) for line in lines]
     return pair_files({"rows.json": json.dumps(rows, indent=2).encode()}, asked)
 
 
 def pair_piped(data: bytes, asked: Asked) -> Outcome:
-    """Pair what comes through a pipe on standard input."""
+    """Pair standard input from a pipe."""
     with _pipe_of(data) as descriptor, _as_stdin(descriptor):
         return _pair([Input(STDIN, "stdin")], asked)
 
 
 def pair_redirected(data: bytes, asked: Asked) -> Outcome:
-    """Pair a regular file that is standard input."""
+    """Pair standard input redirected from a regular file."""
     with tempfile.TemporaryFile() as file:
         file.write(data)
         file.seek(0)
@@ -150,7 +150,7 @@ def pair_redirected(data: bytes, asked: Asked) -> Outcome:
 
 
 def extract_lines(lines: Sequence[bytes], read: ReadOptions) -> Outcome:
-    """The candidates of the lines of one file."""
+    """Extract the candidates of one file's lines."""
     ledger, output = Ledger(), Collected()
     with named_files({"rows.jsonl": b"".join(lines)}) as inputs:
         plan = ReadPlan(inputs=inputs, options=read, on_error="skip")
@@ -160,7 +160,7 @@ def extract_lines(lines: Sequence[bytes], read: ReadOptions) -> Outcome:
 
 @contextmanager
 def input_of(lines: Sequence[bytes]) -> Iterator[Input]:
-    """A file of these lines."""
+    """An input with these lines."""
     with named_files({"rows.jsonl": b"".join(lines)}) as inputs:
         yield inputs[0]
 
@@ -173,7 +173,7 @@ def _pair(inputs: Sequence[Input], asked: Asked) -> Outcome:
 
 @contextmanager
 def named_files(files: Mapping[str, bytes]) -> Iterator[list[Input]]:
-    """Files of these names and contents, as inputs of a run."""
+    """Inputs with these names and contents."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, name) for name in files]
         for path, data in zip(paths, files.values(), strict=True):

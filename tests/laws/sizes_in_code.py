@@ -1,9 +1,9 @@
-"""Every size in the code: how large it is taken for tests, and what crosses it.
+"""Every size in the code: the values that tests give it, and what crosses it.
 
-A size is a number that rows, pairs or bytes can reach. Those of SIZES must not be seen in what a
-run leaves: whatever they are, the same bytes come out. Those of SEEN decide something that can be
-seen, and say which test crosses them. `test_sizes_are_all_known.py` finds each number of the code
-here, or under a line of NO_SIZE.
+A size is a number that rows, pairs or bytes can reach. Those in SIZES must not affect what a
+run writes: whatever their values, the bytes are the same. Those in SEEN have a visible effect
+and name the test that crosses them. `test_sizes_are_all_known.py` requires each number in the code
+to be listed here, or under a line of NO_SIZE.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 
 class Size(NamedTuple):
-    """The values that are as right as the real one, and what crosses that in `make stress`."""
+    """Other values that must give the same output, and what crosses the real one."""
 
     small: tuple[int, ...]
     crossed_by: str
@@ -215,13 +215,13 @@ NO_SIZE: dict[str, str] = {
 
 @cache
 def targets() -> Mapping[str, str]:
-    """Where each size is defined, for `patch`."""
+    """The definitions of each size, for `patch`."""
     return {name: f"prefpairs.{name}" for name in SIZES}
 
 
 @contextmanager
 def sizes(values: Mapping[str, int]) -> Iterator[None]:
-    """Run a block with other sizes."""
+    """Run a block with changed sizes."""
     with ExitStack() as stack:
         for name, value in values.items():
             stack.enter_context(patch(targets()[name], value))

@@ -1,4 +1,4 @@
-"""A small tokenizer with a chat template, and texts that are hard for both."""
+"""A small tokenizer with a chat template, and texts that are difficult for both."""
 
 from pathlib import Path
 
@@ -22,6 +22,6 @@ TEXTS = st.lists(PIECES, min_size=1, max_size=4).map("".join)
 
 
 def decoded(ids: list[int]) -> str:
-    """The text of ids, special tokens included."""
+    """The text of IDs, including special tokens."""
     text: str = TOKENIZER.decode(ids, skip_special_tokens=False)
     return text

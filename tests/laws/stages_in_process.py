@@ -1,4 +1,4 @@
-"""Runs the commands on pairs in process: bytes of files in, pairs of each side and the report."""
+"""Runs commands on pairs in process: from the bytes of files to the pairs of each split."""
 
 import gzip
 import json
@@ -22,7 +22,7 @@ from run_plans import run_plan
 
 
 class Staged(Outcome):
-    """What came through the stages, side by side, and what was counted."""
+    """The pairs of each split after the stages, and the counts."""
 
     def __init__(self, sides: Mapping[str, Sequence[bytes]], ledger: Ledger) -> None:
         super().__init__([line for lines in sides.values() for line in lines], ledger)
@@ -34,14 +34,14 @@ class Staged(Outcome):
         return self.ledger.stages[-1]
 
     def counts(self) -> Row:
-        """The summary, less what names files."""
+        """The summary without file names."""
         named = ("inputs", "passed_over", "notes")
         summary = pair_input_summary(self.ledger)
         return {key: summary[key] for key in summary if key not in named}
 
 
 def staged_files(files: Mapping[str, bytes], *stages: Stage, split: Split | None = None) -> Staged:
-    """Pass the pairs of these files through the stages, and part them if that is asked."""
+    """Pass the pairs of these files through the stages, and split them if asked."""
     with named_files(files) as inputs:
         return _staged(inputs, stages, split)
 
@@ -54,26 +54,26 @@ def staged_lines(lines: Sequence[bytes], *stages: Stage, split: Split | None = N
 def staged_shards(
     shards: Sequence[Sequence[bytes]], *stages: Stage, split: Split | None = None
 ) -> Staged:
-    """The same, with lines that are spread over files."""
+    """The same with lines in several files."""
     named = {f"part-{place}.jsonl": b"".join(lines) for place, lines in enumerate(shards)}
     return staged_files(named, *stages, split=split)
 
 
 def staged_packed(lines: Sequence[bytes], *stages: Stage, split: Split | None = None) -> Staged:
-    """The same, with a file that is compressed."""
+    """The same with a compressed file."""
     packed = gzip.compress(b"".join(lines))
     return staged_files({"pairs.jsonl.gz": packed}, *stages, split=split)
 
 
 def staged_array(lines: Sequence[bytes], *stages: Stage, split: Split | None = None) -> Staged:
-    """The same, with lines that stand in one JSON array, indented as people do."""
+    """The same with lines in an indented JSON array."""
     rows = [json.loads(line) for line in lines]
     array = json.dumps(rows, indent=2).encode()
     return staged_files({"pairs.json": array}, *stages, split=split)
 
 
 def staged_piped(lines: Sequence[bytes], *stages: Stage, split: Split | None = None) -> Staged:
-    """The same, with lines that come through a pipe."""
+    """The same with lines from a pipe."""
     with tempfile.TemporaryDirectory() as folder:
         pipe = Path(folder, "pipe")
         os.mkfifo(pipe)
@@ -88,7 +88,7 @@ def staged_piped(lines: Sequence[bytes], *stages: Stage, split: Split | None = N
 def staged_rollouts(
     lines: Sequence[bytes], asked: Asked, *stages: Stage, split: Split | None = None
 ) -> Staged:
-    """Make pairs of the rollouts of one file and pass them on, all in one run."""
+    """Pair the rollouts of one file and pass the pairs through stages, all in one run."""
     with named_files({"rows.jsonl": b"".join(lines)}) as inputs:
         making = asked.plan(inputs)
         return _run(Plan(read=making.read, pair=making, stages=stages, split=split))

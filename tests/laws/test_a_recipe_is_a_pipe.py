@@ -1,4 +1,4 @@
-"""A recipe is a pipe: in one process the same comes out as of the same commands one by one."""
+"""A recipe is a pipe: one process gives the same output as the commands one by one."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,25 +33,25 @@ USER = {"role": "user", "content": "2+2?"}
 SCORES = st.sampled_from([0.0, 0.1, 0.3, 0.8, 0.9, 1.0])
 
 
-# What is asked ----------------------------------------------------------------------------
+# Options ----------------------------------------------------------------------------------
 
 
 def plans() -> st.SearchStrategy[Asked]:
-    """Every strategy within the prompts, and the one across them; groups as they come or by key."""
+    """Every strategy within and across prompts, with groups as they are or by key."""
     asked = st.one_of(asked_within(), asked_within(), asked_across())
     orders: st.SearchStrategy[Any] = st.sampled_from(["input", "key"])
     return st.tuples(asked, orders).map(lambda both: replace(both[0], order=both[1]))
 
 
 def reference() -> ReferencePrompts:
-    """A benchmark that asks one of the questions."""
+    """A reference that contains one of the prompts."""
     asked = ReferencePrompts(None)
     asked.add("3+3?")
     return asked
 
 
 def dedupes() -> st.SearchStrategy[Dedupe]:
-    """Everything that can be asked of `dedupe`."""
+    """All options of `dedupe`."""
     fields = st.lists(st.sampled_from(SAME_IN), min_size=1, max_size=2, unique=True).map(tuple)
     return st.builds(
         Dedupe,
@@ -64,7 +64,7 @@ def dedupes() -> st.SearchStrategy[Dedupe]:
 
 
 def maybe_splits() -> st.SearchStrategy[Split | None]:
-    """No split, or any."""
+    """No split, or any split."""
     split = st.builds(
         Split,
         val_fraction=st.sampled_from([0.2, 0.5, 0.0]),
@@ -77,14 +77,14 @@ def maybe_splits() -> st.SearchStrategy[Split | None]:
 
 
 def chains() -> st.SearchStrategy[list[Stage]]:
-    """Up to four commands, of which any may put the pairs in order."""
+    """Up to four commands, any of which may sort the pairs."""
     stages: st.SearchStrategy[Stage] = st.one_of(dedupes(), samples(), filters())
     return st.lists(stages, max_size=4)
 
 
 @st.composite
 def many_candidates(draw: st.DrawFn) -> list[Row]:
-    """Answers to several questions of several groups, so that pairs are many and differ."""
+    """Answers to several questions in several groups, so that there are many different pairs."""
     prompts = st.sampled_from(["2+2?", "3+3?", "4+4?", "5+5?", "What is it?", [USER]])
     row = st.fixed_dictionaries(
         {
@@ -100,7 +100,7 @@ def many_candidates(draw: st.DrawFn) -> list[Row]:
 
 
 def any_lines() -> st.SearchStrategy[list[bytes]]:
-    """Lines of every format; many are candidates of groups, or rows that compete."""
+    """Lines of every format; often candidates in groups, or rows that compete."""
     rows = st.one_of(
         many_candidates(),
         many_candidates(),
@@ -110,13 +110,13 @@ def any_lines() -> st.SearchStrategy[list[bytes]]:
     return st.one_of(rows.map(lambda given: lines_of(*given)), rollout_lines())
 
 
-# What came of it --------------------------------------------------------------------------
+# The comparison ---------------------------------------------------------------------------
 
 
 def in_a_pipe(
     lines: list[bytes], asked: Asked, chain: Sequence[Stage], split: Split | None
 ) -> tuple[Staged, list[StageCounts]]:
-    """`pair` to bytes, then each command alone on the bytes of the one before."""
+    """Run `pair` to bytes, then each command by itself on the previous output."""
     made = pair_lines(lines, asked)
     left: Sequence[bytes] = made.lines
     stages = [*made.ledger.stages]
@@ -132,7 +132,7 @@ def in_a_pipe(
 def expect_same(
     lines: list[bytes], asked: Asked, chain: Sequence[Stage], split: Split | None
 ) -> Staged:
-    """One process writes the same bytes to each side, and keeps the same ledgers."""
+    """One process writes the same bytes for each split, and has the same counts."""
     whole = staged_rollouts(lines, asked, *chain, split=split)
     piped, stages = in_a_pipe(lines, asked, chain, split)
     assert {name: side.lines for name, side in whole.sides.items()} == {
@@ -149,15 +149,15 @@ def expect_same(
 def test_a_recipe_writes_what_a_pipe_writes(
     lines: list[bytes], asked: Asked, chain: list[Stage], split: Split | None
 ) -> None:
-    """Any plan, any commands, any split: the same bytes, origins included, and the same counts."""
+    """Any plan, commands and split give the same bytes, including origins, and the same counts."""
     expect_same(lines, asked, chain, split)
 
 
-# Why it might not --------------------------------------------------------------------------
+# Cases that could break it -----------------------------------------------------------------
 
 
 def rollouts(count: int, **more: Any) -> list[bytes]:
-    """Two answers to each of so many questions, of other gaps and in three groups."""
+    """Two answers to each of this many questions, with varied gaps, in three groups."""
     rows: list[Row] = [
         {
             "group": f"g{number % 3}",
@@ -203,7 +203,7 @@ def rollouts(count: int, **more: Any) -> list[bytes]:
 def test_every_kind_of_recipe_gives_something(
     asked: Asked, chain: list[Stage], split: Split | None
 ) -> None:
-    """On an input that is large enough for each of them, something is lost and something stays."""
+    """On a large enough input, each kind of recipe drops some pairs and keeps some."""
     lines = [
         line.replace(b'"k": 0', f'"k": {number // 2 % 6}'.encode())
         for number, line in enumerate(rollouts(30, meta={"k": 0}))
@@ -221,21 +221,21 @@ def test_every_kind_of_recipe_gives_something(
 @example(chain=[Sample(order="shuffle"), Sample(per_group=2)], split=Split(exact=True))
 @example(chain=[Sample(order="shuffle"), Sample(order="easy-first")], split=None)
 def test_what_was_put_in_order_stays_in_order(chain: list[Stage], split: Split | None) -> None:
-    """Also where another command comes behind `sample --order`."""
+    """The output stays in order even if another command follows `sample --order`."""
     expect_same(rollouts(12), Asked(), chain, split)
 
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("odd", [nan, inf, -inf])
 def test_numbers_that_json_does_not_have(odd: float, exact: bool) -> None:
-    """A key that is written as null is no key, neither in a pipe nor in one process."""
+    """NaN, which is written as null, is no key, neither in a pipe nor in one process."""
     expect_same(rollouts(8, meta={"k": odd}), Asked(), [], Split(by="meta.k", exact=exact))
 
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("field", ["tokens", "tools", "meta"])
 def test_fields_that_say_nothing(field: str, exact: bool) -> None:
-    """What is empty is left out of the line, so it is no key."""
+    """Empty fields are not written, so they are no key."""
     path = "chosen_tokens" if field == "tokens" else field
     empty: Any = [] if field == "tools" else {}
     expect_same(rollouts(8, **{field: empty}), Asked(), [], Split(by=path, exact=exact))

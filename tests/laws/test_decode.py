@@ -1,4 +1,4 @@
-"""A line of JSON is what the standard library says it is, down to the last digit."""
+"""A line of JSON is read as the standard library reads it, to the last digit."""
 
 import json
 import re
@@ -39,13 +39,13 @@ PIECES += [b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\x0b", b"\r", b"\t ", b"//", b"'"
 
 
 def texts() -> st.SearchStrategy[str]:
-    """Texts with whatever JSON has to escape, and halves of emoji."""
+    """Texts with everything that JSON must escape, and lone surrogates."""
     characters = st.sampled_from('aé☃😀"\\/\n\x00\x7f\u2028\ud83d\ude00')
     return st.text(characters, max_size=5)
 
 
 def values() -> st.SearchStrategy[Any]:
-    """Values of JSON: numbers of any size and kind, all texts, objects whose keys repeat."""
+    """JSON values: numbers of any size and kind, all texts, objects with duplicate keys."""
     integers = st.one_of(st.integers(), st.integers(-(2**70), 2**70), st.integers(2**63, 2**64))
     leaves = st.one_of(st.none(), st.booleans(), integers, st.floats(), texts())
     return st.recursive(
@@ -59,7 +59,7 @@ def values() -> st.SearchStrategy[Any]:
 
 @st.composite
 def texts_of_json(draw: st.DrawFn) -> bytes:
-    """Values as lines, most of them with something in it that may not belong there."""
+    """Values as lines, most of them with something that may be invalid."""
     text = json.dumps(draw(values()), ensure_ascii=draw(st.booleans()))
     line = text.encode("utf-8", draw(st.sampled_from(["replace", "surrogatepass"])))
     for _ in range(draw(st.sampled_from([0, 0, 1, 1, 2]))):
@@ -70,7 +70,7 @@ def texts_of_json(draw: st.DrawFn) -> bytes:
 
 
 def by_the_standard_library(line: bytes) -> tuple[Any, int] | None:
-    """What it reads, with U+FFFD for each half of an emoji and their number."""
+    """What it reads, with U+FFFD for each lone surrogate, and their number."""
     try:
         value = json.loads(line.decode())
     except ValueError:
@@ -79,7 +79,7 @@ def by_the_standard_library(line: bytes) -> tuple[Any, int] | None:
 
 
 def mended(value: Any) -> tuple[Any, int]:
-    """A value without halves of emoji, and how many there were."""
+    """A value with lone surrogates replaced, and how many there were."""
     if isinstance(value, str):
         return SURROGATE.subn("\ufffd", value)
     if isinstance(value, dict):
@@ -102,7 +102,7 @@ def mended(value: Any) -> tuple[Any, int]:
 @example(line=b"0." + b"1" * 5000)
 @example(line=b'"\\ud83d\\ude00\\ud83d"')
 def test_every_line_reads_as_the_standard_library_reads_it(line: bytes) -> None:
-    """Types, digits, signs of zeros, order of keys and mends; what it refuses is no JSON here."""
+    """Types, digits, signed zeros, key order and replacements agree; both reject the same."""
     expected = by_the_standard_library(line)
     try:
         found = decode_counting(line)
@@ -115,7 +115,7 @@ def test_every_line_reads_as_the_standard_library_reads_it(line: bytes) -> None:
 @examples(300)
 @given(value=values())
 def test_what_is_written_reads_back(value: Any) -> None:
-    """Numbers and texts survive; halves of emoji and numbers that are none cannot."""
+    """Numbers and texts survive a round trip, except lone surrogates, NaN and infinities."""
     bare, _ = mended(json.loads(json.dumps(value).replace("-Infinity", "null")))
     bare = json.loads(json.dumps(bare), parse_constant=lambda _: None)
     assert repr(decode(encode(bare))) == repr(bare)
@@ -125,7 +125,7 @@ def test_what_is_written_reads_back(value: Any) -> None:
 @pytest.mark.parametrize(("before", "after"), [(b"[", b"]"), (b'{"a":', b"}")])
 @pytest.mark.parametrize("leaf", [b"0", b"NaN", b'"\\ud83d"', b"1e999", b"18446744073709551616"])
 def test_nesting_that_is_allowed(depth: int, before: bytes, after: bytes, leaf: bytes) -> None:
-    """As deep as we promise, whichever reader has to step in."""
+    """Nesting up to the limit is read, whichever parser handles it."""
     line = before * depth + leaf + after * depth
     assert repr(decode_counting(line)) == repr(by_the_standard_library(line))
 
@@ -134,14 +134,14 @@ def test_nesting_that_is_allowed(depth: int, before: bytes, after: bytes, leaf: 
 @pytest.mark.parametrize(("before", "after"), [(b"[", b"]"), (b'{"a":', b"}")])
 @pytest.mark.parametrize("leaf", [b"0", b"NaN", b'"\\ud83d"', b"1e999", b"18446744073709551616"])
 def test_nesting_that_is_refused(depth: int, before: bytes, after: bytes, leaf: bytes) -> None:
-    """Deeper rows have one name for what is wrong with them, whichever reader meets them."""
+    """Deeper nesting has the same error code, whichever parser finds it."""
     with pytest.raises(NotJson) as caught:
         decode(before * depth + leaf + after * depth)
     assert caught.value.code == "too_deep"
 
 
 def test_whether_a_row_is_too_deep_does_not_hang_on_its_leaf() -> None:
-    """At the very limit, too."""
+    """The value at the deepest level does not change whether a row is too deep."""
     for leaf in (b"0", b"18446744073709551616", b'"\\ud83d"'):
         decode(b"[" * DEEPEST + leaf + b"]" * DEEPEST)
 
@@ -149,7 +149,7 @@ def test_whether_a_row_is_too_deep_does_not_hang_on_its_leaf() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("beside", [b"1," * 40_000, b"1," * 600_000, b"[]," * 400_000])
 def test_what_stands_beside_a_nested_value_does_not_count(beside: bytes) -> None:
-    """Long lines are judged in other ways, and alike."""
+    """Other values in the line do not change the limit, though long lines are checked otherwise."""
     begin, end = b"[" + beside, b"]"
     decode(begin + b"[" * (DEEPEST - 1) + b"0" + b"]" * (DEEPEST - 1) + end)
     for opening, closing in ((b"[", b"]"), (b'{"a":', b"}")):

@@ -1,4 +1,4 @@
-"""What the fast reader finds in a row is what reading any shape finds; else it finds nothing."""
+"""The fast reader finds what the general reader finds, or nothing."""
 
 import json
 from typing import Any
@@ -31,7 +31,7 @@ READINGS: list[tuple[ReadOptions, Row]] = [
     (ReadOptions(ignore=("system", "context", "images", "response", "score")), SAMPLE),
     (ReadOptions(drop_rows=frozenset({"failed", "incomplete"}), ignore=("status",)), SAMPLE),
 ]
-"""Options, and the row that decides on the fast reader."""
+"""Options, and the row on which the fast reader is opened."""
 
 NAMES = [
     ("prompt", "response", "score"),
@@ -41,18 +41,18 @@ NAMES = [
     ("prompt", "completion", "reward"),
     ("messages", "generation", "score"),
 ]
-"""Other names of the three, as they stand in files."""
+"""Other column names for the three fields."""
 
 
 def opened(options: ReadOptions = READINGS[0][0], sample: Row = SAMPLE) -> RecordReader:
-    """How rows are read like the sample."""
+    """A reader opened on the sample."""
     found = generic.open_reader([json.dumps(sample).encode()], options, "r.jsonl")
     assert found.fast_reader
     return found
 
 
 def told(line: bytes, options: ReadOptions) -> Any:
-    """What reading any shape finds, or the error."""
+    """What the general reader finds, or its error."""
     try:
         return generic.read_any_shape(line, options, "r.jsonl")
     except (BadRecord, TwoReadings) as error:
@@ -60,7 +60,7 @@ def told(line: bytes, options: ReadOptions) -> Any:
 
 
 def accepted(line: bytes, options: ReadOptions = READINGS[0][0], sample: Row = SAMPLE) -> bool:
-    """Whether the fast reader knows a row; if so, hold what it finds against the whole truth."""
+    """Whether the fast reader can read a row; if so, its result equals the general reader's."""
     short = opened(options, sample).fast_reader
     assert short
     (scanned,) = short.index_rows([line])
@@ -85,7 +85,7 @@ def accepted(line: bytes, options: ReadOptions = READINGS[0][0], sample: Row = S
 def test_rows_of_the_usual_shape_are_known(
     row: Row, reading: tuple[ReadOptions, Row], *, ascii_only: bool
 ) -> None:
-    """No row of that shape takes the long way."""
+    """The fast reader reads every row of the usual shape."""
     assert accepted(json.dumps(row, ensure_ascii=ascii_only).encode() + b"\r\n", *reading)
 
 
@@ -95,7 +95,7 @@ def test_rows_of_the_usual_shape_are_known(
 def test_the_shortcut_finds_the_same_or_nothing(
     line: bytes, reading: tuple[ReadOptions, Row]
 ) -> None:
-    """Candidate, digest and score; where any shape finds a loss or a mend, nothing."""
+    """Candidate, digest and score are equal; rows with losses or replacements are passed on."""
     accepted(line, *reading)
 
 
@@ -106,7 +106,7 @@ def test_the_shortcut_finds_the_same_or_nothing(
     more=st.fixed_dictionaries({}, optional={"step": st.just(1), "answer": st.just("42")}),
 )
 def test_a_shortcut_made_for_any_row(row: Row, names: tuple[str, str, str], more: Row) -> None:
-    """Whichever row decided on it, and whatever it is tried on."""
+    """The same, whichever row the reader is opened on and whichever rows it reads."""
     sample = {**dict(zip(names, ("Q", "A", 1.0), strict=True)), **more}
     if names[0] == "messages":
         sample["messages"] = [{"role": "user", "content": "Q"}]
@@ -117,7 +117,7 @@ def test_a_shortcut_made_for_any_row(row: Row, names: tuple[str, str, str], more
 
 
 def test_every_odd_value() -> None:
-    """One after the other: chance would not find each of them."""
+    """Each odd value once, since random tests would miss some."""
     usual: Row = {"question": [{"role": "user", "content": "Q"}], "answer": "A", "reward": 1.0}
     for has, key, value in odd_values(AIMS):
         row = json.loads(json.dumps(usual))
@@ -130,7 +130,7 @@ def test_every_odd_value() -> None:
 @examples(400)
 @given(given_lines=st.lists(plain_rows(), max_size=6), chance=st.randoms(use_true_random=False))
 def test_the_index_is_the_same_with_and_without(given_lines: list[bytes], chance: Any) -> None:
-    """Groups, scores, digests, places, counts and bad rows; rows with equal questions compete."""
+    """Groups, scores, digests, positions, counts and bad rows are the same with and without it."""
     shuffled = given_lines * 2
     chance.shuffle(shuffled)
     options = READINGS[1][0]
@@ -141,7 +141,7 @@ def test_the_index_is_the_same_with_and_without(given_lines: list[bytes], chance
 
 
 def test_thinking_is_no_plain_text_but_in_logs() -> None:
-    """Thoughts are taken apart from words, unless a template wrote the prompt."""
+    """Inline thinking is passed on, except in logs with rendered prompts."""
     row = {"input": "Q", "output": "<think>hm</think>A", "score": 1}
     usual = {"input": "Q", "output": "A", "score": 1}
     assert not accepted(json.dumps(row).encode(), sample=usual)
@@ -184,7 +184,7 @@ RIGHT: list[Any] = ["A", None, "\ud800", 1, 1.0, 10**30, 1e22, {"b": 1, "a": [No
     escaped=st.booleans(),
 )
 def test_dumps_of_verl_with_and_without(given_rows: list[Any], *, escaped: bool) -> None:
-    """The task is the same, however its uid and the right answer are written."""
+    """In verl's logs, the task is the same, however the uid and the reference are written."""
     lines = []
     for asked, said, uid, right in given_rows:
         row = {**VERL, "input": asked, "output": said, "gts": right}
@@ -197,7 +197,7 @@ def test_dumps_of_verl_with_and_without(given_rows: list[Any], *, escaped: bool)
 
 
 def test_rows_that_say_nothing_of_their_fate_are_plain() -> None:
-    """Marks of answers that ended well, and of rows without an error, cost no time."""
+    """The fast reader reads rows that are marked as finished normally or free of errors."""
     fine: Row = {"finish_reason": "stop", "truncated": False, "error": None, "status": 200}
     assert accepted(json.dumps(SAMPLE | fine | {"reasoning_content": ""}).encode())
     for mark in ({"finish_reason": "length"}, {"truncated": True}, {"error": "boom"}):
@@ -205,7 +205,7 @@ def test_rows_that_say_nothing_of_their_fate_are_plain() -> None:
 
 
 def test_references_beside_answers_are_no_trouble() -> None:
-    """Where the sample has shown that they are there."""
+    """Reference answers are no obstacle if the sample has them, too."""
     row = {"prompt": "Q", "response": "A", "answer": "42", "score": 1}
     line = json.dumps(row).encode()
     assert accepted(line, sample=row)
@@ -231,7 +231,7 @@ def test_references_beside_answers_are_no_trouble() -> None:
     ],
 )
 def test_for_what_there_is_a_shortcut(options: dict[str, Any], *, suitable: bool) -> None:
-    """One prompt, one response, one score, taken as they stand from keys of the row."""
+    """Exists for one prompt, one response and one score, each in a top-level column."""
     row = json.dumps({"question": "Q", "answer": "A", "reward": 0, "step": "s", "tools": []})
     found = generic.open_reader([row.encode()], ReadOptions(**options), "r.jsonl")
     assert bool(found.fast_reader) is suitable
@@ -248,7 +248,7 @@ def test_for_what_there_is_a_shortcut(options: dict[str, Any], *, suitable: bool
     ],
 )
 def test_rows_of_other_fields_have_none(row: Row) -> None:
-    """Two prompts, conversations, answers without a score, more of the question, TRL's logs."""
+    """There is none for other fields: two prompts, conversations, no score, TRL's logs."""
     assert (
         generic.open_reader([json.dumps(row).encode()], ReadOptions(), "r.jsonl").fast_reader
         is None

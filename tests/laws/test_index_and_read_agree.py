@@ -1,4 +1,4 @@
-"""What the columns hold of a candidate is what reading its row again gives."""
+"""The columns of a candidate equal what reading its row again gives."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ from prefpairs.strategies.options import PairOptions
 
 @contextmanager
 def indexed(given_lines: list[bytes]) -> Iterator[tuple[CandidateStore, list[Candidate]]]:
-    """A store with the candidates of a file, and the same candidates as reading gives them."""
+    """A store with a file's candidates, and the same candidates as read."""
     read: list[Candidate] = []
     with input_of(given_lines) as given_input:
         plan = ReadPlan(inputs=[given_input])
@@ -47,7 +47,7 @@ def indexed(given_lines: list[bytes]) -> Iterator[tuple[CandidateStore, list[Can
 @examples(200)
 @given(given_lines=lines(), chance=st.randoms(use_true_random=False))
 def test_what_is_fetched_is_what_was_read(given_lines: list[bytes], chance: Any) -> None:
-    """Every candidate, fetched in any order, is word for word the one that was indexed."""
+    """Every candidate that is fetched, in any order, equals the one that was indexed."""
     with indexed(given_lines) as (store, read):
         numbers = list(range(len(read)))
         chance.shuffle(numbers)
@@ -58,7 +58,7 @@ def test_what_is_fetched_is_what_was_read(given_lines: list[bytes], chance: Any)
 @examples(200)
 @given(given_lines=lines())
 def test_the_columns_hold_what_the_candidates_say(given_lines: list[bytes]) -> None:
-    """Score, answer, and rank by index and content are those of the candidate that is read."""
+    """The columns have the candidate's score, answer digest, and rank by index and content."""
     with indexed(given_lines) as (store, read):
         columns = store.columns
         assert len(columns) == len(read)
@@ -76,7 +76,7 @@ def test_the_columns_hold_what_the_candidates_say(given_lines: list[bytes]) -> N
 @examples(200)
 @given(given_lines=lines())
 def test_groups_are_equal_keys_prompts_and_tools(given_lines: list[bytes]) -> None:
-    """Two candidates are in one group exactly if group, prompt and tools are equal."""
+    """Two candidates are in one group exactly if their group, prompt and tools are equal."""
     with indexed(given_lines) as (store, read):
         columns = store.columns
         asked = [(one.group, digest_prompt(one.prompt), digest_tools(one.tools)) for one in read]
@@ -88,7 +88,7 @@ def test_groups_are_equal_keys_prompts_and_tools(given_lines: list[bytes]) -> No
 
 
 def by_origin(candidates: Outcome) -> dict[str, Row]:
-    """Candidates by where they came from."""
+    """Candidates by origin."""
     return {row["origin"]: row for row in candidates.rows}
 
 
@@ -101,7 +101,7 @@ def by_origin(candidates: Outcome) -> dict[str, Row]:
 def test_both_sides_of_a_pair_are_extracted_candidates(
     given_lines: list[bytes], strategy: str, options: PairOptions
 ) -> None:
-    """What `pair` writes of a candidate is what `extract` writes, wherever it is read from."""
+    """`pair` writes the same candidate as `extract`, from any kind of input."""
     candidates = by_origin(extract_lines(given_lines, Asked().read))
     asked = Asked(strategy=strategy, options=options)
     for outcome in (
@@ -133,7 +133,7 @@ def _place(origin: str) -> str:
 
 
 def test_a_line_that_holds_several_is_told_apart_by_place() -> None:
-    """The second answer of a row is fetched as the second, even behind one that was dropped."""
+    """The second answer of a row is fetched as the second, even after one that was dropped."""
     rows: list[Row] = [
         {"prompt": "Q", "responses": ["", "A", "B", "C"], "rewards": [9.0, 0.0, 2.0, 1.0]}
     ]

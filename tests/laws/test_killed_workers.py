@@ -1,6 +1,6 @@
-"""A worker that is killed at any moment, as by the OOM killer, changes nothing that can be seen.
+"""A worker killed at any moment, as by the OOM killer, does not change the result.
 
-Forked workers inherit what a test puts into its own process, so they can be made to die there.
+Forked workers inherit patches of the test's own process, so they can be made to die there.
 """
 
 import os
@@ -29,7 +29,7 @@ pytestmark = [
 
 WORDS = "--strategy", "exhaustive", "--yes-all", "--on-error", "skip"
 MOST = 200
-"""More moments of a kind than a worker has."""
+"""More calls of a kind than a worker makes."""
 
 
 def _die() -> None:
@@ -46,7 +46,7 @@ def _after(act: Callable[..., Any], *arguments: Any) -> None:
 
 
 def _halfway(_: Callable[..., Any], sender: Connection, data: bytes) -> None:
-    """Send the length of a message and half of it."""
+    """Send the length of a message and half of its bytes."""
     message = len(data).to_bytes(4, "big") + bytes(data)
     os.write(sender.fileno(), message[: max(2, len(message) // 2)])
     _die()
@@ -55,7 +55,7 @@ def _halfway(_: Callable[..., Any], sender: Connection, data: bytes) -> None:
 def _killed(
     monkeypatch: pytest.MonkeyPatch, kind: type, name: str, how: Callable[..., None], at: int
 ) -> Sequence[int]:
-    """Let every worker die at a call of this number; it counts those that did."""
+    """Make every worker die at a call with this number; returns the count of deaths."""
     act, ours, done, killed = getattr(kind, name), os.getpid(), [0], counts_for(1)
 
     def counted(*arguments: Any) -> Any:
@@ -89,7 +89,7 @@ def test_a_worker_killed_at_any_moment_is_made_up_for(
     name: str,
     how: Callable[..., None],
 ) -> None:
-    """Exit code, messages, summary and output are those of a run without workers."""
+    """Exit code, messages, summary and output equal those of a run without workers."""
     path = tmp_path / "in.jsonl"
     path.write_bytes(b"".join(lines_of(*every_kind_of_gym_row(60))))
     alone = words_of_a_run(tmp_path, 1, str(path), *WORDS)
@@ -118,7 +118,7 @@ time.sleep(60)
 
 
 def test_workers_end_soon_after_their_parent_was_killed(tmp_path: Path) -> None:
-    """None goes on reading for a process that is gone."""
+    """No worker continues after its parent was killed."""
     script = tmp_path / "orphan.py"
     script.write_text(ORPHAN)
     with subprocess.Popen(

@@ -1,7 +1,7 @@
-"""Law 11: what is guessed of a row does not depend on its neighbours; two readings end the run.
+"""Law 11: guesses do not depend on neighboring rows; two readings end the run.
 
-Rows are read the same, or refused the same, however they are shuffled and cut into files, from a
-pipe or a file, by one process or several. What is read is the same question on both sides.
+Rows are read alike, or rejected alike, however they are shuffled and cut into files, from a
+pipe or a file, by one process or several. Both answers of a pair have the same question.
 """
 
 import json
@@ -38,7 +38,7 @@ EXHAUSTIVE = Asked(strategy="exhaustive")
 
 
 def verdict(run: Any, *given: Any) -> tuple[str, Any]:
-    """The pairs and losses of a run; or of one that was refused, by which error."""
+    """The pairs and losses of a run, or the error that ended it."""
     try:
         outcome: Outcome = run(*given)
     except PrefpairsError as error:
@@ -57,7 +57,7 @@ def cut(lines: Sequence[bytes], places: Sequence[int]) -> list[Sequence[bytes]]:
 def test_every_order_and_cutting_gives_the_same_verdict(
     rows: list[Row], chance: Random, places: list[int]
 ) -> None:
-    """The same pairs, losses and notes, or the same refusal."""
+    """Any order and any files give the same pairs, losses and notes, or the same error."""
     lines = lines_of(*rows)
     expected = verdict(pair_lines, lines, EXHAUSTIVE)
     chance.shuffle(lines)
@@ -68,7 +68,7 @@ def test_every_order_and_cutting_gives_the_same_verdict(
 @examples(60)
 @given(rows=guessed_rows(), chance=CHANCE)
 def test_pipes_and_packed_files_give_the_same_verdict(rows: list[Row], chance: Random) -> None:
-    """They are read record by record, as files are not."""
+    """Pipes and compressed files, which are read record by record, give the same verdict."""
     lines = lines_of(*rows)
     expected = verdict(pair_lines, lines, EXHAUSTIVE)
     chance.shuffle(lines)
@@ -87,7 +87,7 @@ def test_pipes_and_packed_files_give_the_same_verdict(rows: list[Row], chance: R
 def test_rows_of_several_sources_in_one_file(
     kinds: list[list[Row]], chance: Random, places: list[int]
 ) -> None:
-    """Each row is read by the source that recognises it, whichever comes first."""
+    """Each row is read by the source that recognizes it, whichever comes first."""
     rows = [row for kind in kinds for row in kind]
     lines = lines_of(*rows)
     if not lines:
@@ -106,7 +106,7 @@ IGNORED = st.one_of(st.just(()), st.lists(st.sampled_from(sorted(COLUMNS)), uniq
 def test_both_sides_are_asked_the_same(
     rows: list[Row], ignore: tuple[str, ...], *, named: bool
 ) -> None:
-    """No column of the question differs between the rows of a pair, unless it is ignored."""
+    """The question columns of both rows of a pair are equal, unless a column is ignored."""
     prompt = next((key for key in rows[0] if key in ("prompt", "question", "instruction")), None)
     read = ReadOptions(ignore=ignore, prompt=prompt if named else None)
     try:
@@ -125,7 +125,7 @@ def _line(origin: str) -> int:
 
 
 def _said(pair: Row, *values: Any) -> bool:
-    """Whether the prompt contains what differs after all, in another form."""
+    """Whether the prompt contains all these values in some form."""
     asked = json.dumps(pair["prompt"])
     return all(json.dumps(text)[1:-1] in asked for value in values for text in _texts(value))
 
@@ -136,7 +136,7 @@ def _texts(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-# Windows of all sizes ---------------------------------------------------------------------
+# Samples of all sizes ---------------------------------------------------------------------
 
 
 def scored(count: int, start: int = 0, **more: Any) -> list[Row]:
@@ -148,7 +148,7 @@ def scored(count: int, start: int = 0, **more: Any) -> list[Row]:
 
 
 def opposed(count: int, start: int = 0) -> list[Row]:
-    """The same, with a reward that says the opposite."""
+    """The same with a second reward in the opposite order."""
     return [{**row, "reward": 1 - row["score"]} for row in scored(count, start)]
 
 
@@ -162,13 +162,13 @@ ODD: list[list[Row]] = [
     [{"prompt": "Q", "response": "A", "score": 1, "answer": "B"}, {"prompt": "Q", "answer": "B"}],
     [{"prompt": "Q", "response": "A", "score": 1, "messages": [{"role": "user", "content": "R"}]}],
 ]
-"""Rows that show another reading."""
+"""Rows that allow another reading."""
 
 
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("before", [0, 1, 7, 8, 9, 255, 256, 257, 3000])
 def test_a_second_reading_is_found_wherever_it_stands(odd: list[Row], before: int) -> None:
-    """Behind any number of rows that show but one, and in a file of its own."""
+    """A second reading is found after any number of other rows, and in another file."""
     plain = lines_of(*scored(before))
     for lines in ([*plain, *lines_of(*odd)], [*lines_of(*odd), *plain]):
         assert verdict(pair_lines, lines, Asked()) == ("TwoReadings", 2)
@@ -180,7 +180,7 @@ def test_a_second_reading_is_found_wherever_it_stands(odd: list[Row], before: in
 def test_the_error_names_the_row_and_commands_that_work(
     name: str, tmp_path: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """File and line; each command settles it, and names the sides."""
+    """The error names file and line; each printed command works and names the files."""
     path = tmp_path / "two.jsonl"
     path.write_bytes(b"".join(lines_of(*scored(300), *opposed(600, 300))))
     assert main(["pair", "-q", str(path)]) == 2
@@ -216,7 +216,7 @@ output = "{path}.pairs"
 def test_every_command_that_compares_refuses_a_constant_answer(
     command: list[str], tmp_path: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Every command that makes pairs asks whether `answer` is the reference."""
+    """Every command that makes pairs asks whether a constant `answer` is the reference."""
     rows = [
         {"question": "Q", "answer": "5", "score": 1},
         {"question": "Q", "answer": "5", "score": 0},
@@ -241,7 +241,7 @@ def test_every_command_that_compares_refuses_a_constant_answer(
 @given(workers=st.integers(1, 9))
 @examples(3)
 def test_workers_meet_the_same_row(workers: int) -> None:
-    """The row that is named is the first one, whichever process finds it."""
+    """The error names the first such row, whichever process finds it."""
     lines = [line_of({**row, "x": "y" * 50}) for row in [*scored(300), *opposed(300, 300)]]
     with pytest.raises(PrefpairsError) as caught:
         pair_lines(lines, Asked(workers=workers))
@@ -249,7 +249,7 @@ def test_workers_meet_the_same_row(workers: int) -> None:
 
 
 def test_what_nobody_has_is_told_when_nothing_came() -> None:
-    """A row without a prompt among others is a loss; where no row has one, that is the error."""
+    """One row without a prompt is dropped; if no row has one, that is the error."""
     lost = lines_of({"answer": "B", "score": 1})
     assert verdict(pair_lines, lost, Asked()) == ("OtherRows", 1)
     assert verdict(pair_lines, [*lines_of(*scored(4)), *lost], Asked())[0] == "pairs"

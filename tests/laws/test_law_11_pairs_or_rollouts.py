@@ -1,7 +1,7 @@
 """Law 11 for commands that take pairs or rollouts: no row decides for the others.
 
-Whatever order the rows are in, and however they are cut into files, the same comes out: figures of
-pairs, figures of rollouts, or a refusal that names the option for either.
+Whatever the order of rows, and however they are cut into files, the result is the same: figures of
+pairs, figures of rollouts, or an error that names the option for either.
 """
 
 import json
@@ -38,17 +38,17 @@ GYM = {
     "reward": 1.0,
 }
 SCORED_PAIR = {**ROLLOUTS[0], "rejected": "bad"}
-"""All that a rollout has, and a column that only pairs have."""
+"""The columns of a rollout, and one that only pairs have."""
 
 PAIRS: list[Any] = [PAIR, OPENAI, SCORED_PAIR]
 OF_NEITHER: list[Any] = [{"prompt": "Q", "chosen": "half"}, 7, "text", None]
 
 ALIKE = ("rows", "candidates", "groups", "scores", "pairs", "prompts", "duplicates", "gaps")
-"""Figures that do not name files."""
+"""Figures without file names."""
 
 
 def figures_of(rows: list[Any], cuts: int, command: str = "stats") -> tuple[int, Any]:
-    """The exit code of a command on rows in so many files, and its figures."""
+    """The exit code and figures of a command on rows in this many files."""
     with tempfile.TemporaryDirectory() as folder:
         for place in range(cuts):
             lines = [json.dumps(row) + "\n" for row in rows[place::cuts]]
@@ -69,7 +69,7 @@ def figures_of(rows: list[Any], cuts: int, command: str = "stats") -> tuple[int,
     cuts=st.integers(1, 3),
 )
 def test_no_order_decides_what_rows_are(rows: list[Any], chance: Random, cuts: int) -> None:
-    """Shuffled and cut otherwise, the same is refused, and the same is reported."""
+    """Shuffled and cut differently, the same is rejected and the same is reported."""
     code, found = figures_of(rows, 1)
     shuffled = chance.sample(rows, len(rows))
     assert figures_of(shuffled, cuts) == (code, found)
@@ -83,7 +83,7 @@ def test_no_order_decides_what_rows_are(rows: list[Any], chance: Random, cuts: i
 def test_a_mixture_is_refused_with_two_commands(
     command: str, rows: list[Any], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Each reading has its own."""
+    """A mixture is rejected with a command for each reading."""
     assert figures_of(rows, 1, command)[0] == 2
     told = capfd.readouterr().err
     source = "nemo-gym" if GYM in rows else "generic"
@@ -94,7 +94,7 @@ def test_a_mixture_is_refused_with_two_commands(
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_pair_far_behind(workers: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """However far, and whichever process reads it."""
+    """A pair among rollouts is found at any distance, by any process."""
     rows = [{**row, "prompt": f"Q{number}"} for number in range(50) for row in ROLLOUTS]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "r.jsonl"

@@ -1,6 +1,6 @@
-"""Law 11: whatever company a column has, what is written is what the truth would have given.
+"""Law 11: with any competing columns, the pairs written are the true ones.
 
-The truth is which columns are meant, and no run is told it: the run finds it, or refuses.
+The truth is which columns are meant. No run knows it: it finds it, or stops with an error.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ NOTHING_SAID = ReadOptions()
 
 
 def written(rows: list[Row], read: ReadOptions = NOTHING_SAID) -> Pairs | PrefpairsError | None:
-    """The pairs that a run writes with exit 0, or how it was refused; nothing for bad rows."""
+    """The pairs of a run with exit 0, or the error that ended it; None for bad rows."""
     try:
         outcome = pair_lines(lines_of(*rows), Asked(strategy="exhaustive", read=read))
     except PrefpairsError as error:
@@ -46,7 +46,7 @@ def _text(said: Any) -> str:
 @examples(1500)
 @given(world=worlds())
 def test_what_is_written_is_the_truth(world: World) -> None:
-    """All pairs of it, and none besides; else the run has refused."""
+    """A run writes exactly the true pairs, or stops with an error."""
     found = written(world.rows)
     assert not isinstance(found, list) or found == world.pairs
 
@@ -54,7 +54,7 @@ def test_what_is_written_is_the_truth(world: World) -> None:
 @examples(400)
 @given(world=worlds())
 def test_the_truth_is_among_the_commands(world: World) -> None:
-    """Where a run stops at two readings, one of the commands that it prints leads to the truth."""
+    """If a run stops at two readings, one of the printed commands leads to the truth."""
     found = written(world.rows)
     if isinstance(found, TwoReadings) and world.whole:
         assert any(one is None or one == world.pairs for one in _reached(world.rows, found))
@@ -66,7 +66,7 @@ def _reached(
     read: ReadOptions = NOTHING_SAID,
     steps: int = 4,
 ) -> Iterator[Pairs | None]:
-    """What comes of each command, and of those that it prints in turn."""
+    """The result of each printed command, and of those printed in turn."""
     assert steps, "no command may lead to another one for ever"
     for words in error.choices:
         chosen = _with_words(read, words)
@@ -101,7 +101,7 @@ PAIR = [("Q", "A", "B", 1.0, 0.0)]
 @pytest.mark.parametrize("said", [*SAID, "answer"])
 @pytest.mark.parametrize("judged", [*JUDGED, *VERDICTS])
 def test_without_company_nothing_is_refused(said: str, judged: str) -> None:
-    """Every name is known; a refusal of all would be a law that is easily kept."""
+    """Without competing columns, nothing is rejected; rejecting everything would be too easy."""
     for kind in (int, bool):
         rows = [
             {"id": "x", said: text, judged: kind(score), "question": "Q"} for text, score in TWO
@@ -113,7 +113,7 @@ def test_without_company_nothing_is_refused(said: str, judged: str) -> None:
 @pytest.mark.parametrize("leaf", LEAVES)
 @pytest.mark.parametrize("judged", [*JUDGED, *VERDICTS])
 def test_lists_of_objects_are_known(name: str, leaf: str, judged: str) -> None:
-    """Answers to one prompt, each beside its score."""
+    """Reads answers to one prompt as a list of objects with scores."""
     items = [{leaf: text, judged: score, "model": f"m{score}"} for text, score in TWO]
     assert written([{"prompt": "Q", name: items}]) == PAIR
 
@@ -123,7 +123,7 @@ def test_lists_of_objects_are_known(name: str, leaf: str, judged: str) -> None:
 )
 @pytest.mark.parametrize("said", SAID)
 def test_references_never_win(reference: str, said: str) -> None:
-    """Whether they differ from row to row, or stand before the output."""
+    """References are never read as answers, whether they vary or come before the output."""
     for differing in (True, False):
         rows = [
             {"question": "Q", reference: f"G{score * differing}", said: text, "score": score}

@@ -1,4 +1,4 @@
-"""Law 1: the chosen answer scores higher, by the gap that was asked for, in decimal numbers."""
+"""Law 1: the chosen score is higher by at least the requested gap, in decimal."""
 
 import re
 from dataclasses import replace
@@ -36,7 +36,7 @@ def exact(number: float) -> Decimal:
 @examples(300)
 @given(given_lines=lines(), asked=asked())
 def test_every_pair_prefers_by_the_gap(given_lines: list[bytes], asked: Asked) -> None:
-    """Of every pair the chosen score is higher, the gap is their difference and within bounds."""
+    """The chosen score is higher in every pair, and the gap is the difference, within bounds."""
     options = asked.options
     for pair in pair_lines(given_lines, asked).rows:
         chosen, rejected = exact(pair["chosen_score"]), exact(pair["rejected_score"])
@@ -69,7 +69,7 @@ def test_numbers_are_written_as_floats(given_lines: list[bytes], asked: Asked) -
 def test_any_two_finite_scores_make_a_strict_pair_or_none(
     better: float, worse: float, strategy: str
 ) -> None:
-    """Whatever two finite scores there are, what is written about them is finite and strict."""
+    """Any two finite scores give no pair, or one with a finite, positive gap."""
     thresholds = PairOptions(high_threshold=0.0, low_threshold=0.0)
     outcome = pair_lines(two_answers(better, worse), Asked(strategy=strategy, options=thresholds))
     for pair in outcome.rows:
@@ -82,7 +82,7 @@ def test_any_two_finite_scores_make_a_strict_pair_or_none(
 @example(score=-1e308)
 @given(score=any_scores())
 def test_a_finite_score_is_kept_to_15_digits(score: float) -> None:
-    """A candidate's score is finite, and the source's number but for what lies beyond 15 digits."""
+    """A candidate's score is finite, and equals the source's up to 15 significant digits."""
     candidates = extract_lines(two_answers(score, 0)[:1], ReadOptions()).rows
     assert len(candidates) == 1 or abs(score) > 8e307
     for candidate in candidates:
@@ -95,7 +95,7 @@ def test_a_finite_score_is_kept_to_15_digits(score: float) -> None:
     ("better", "worse"), [(0.1 + 0.2, 0.3), (1.0, 1), (0.0, -0.0), (1 - 0.1, 0.9), (True, 1.0)]
 )
 def test_float_noise_makes_no_preference(strategy: str, better: float, worse: float) -> None:
-    """Scores that are equal to 15 significant digits are a tie, and a tie never pairs."""
+    """Scores that are equal to 15 significant digits tie, and ties never pair."""
     thresholds = PairOptions(high_threshold=-1, low_threshold=2)
     for first, second in ((better, worse), (worse, better)):
         asked = Asked(strategy=strategy, options=thresholds)
@@ -108,7 +108,7 @@ def test_float_noise_makes_no_preference(strategy: str, better: float, worse: fl
     [(0.9, 0.8, 0.1), (0.3, 0.2, 0.1), (0.1 + 0.2, 0.2, 0.1), (1, 0.7, 0.3), (10.9, -12.7, 23.6)],
 )
 def test_the_gap_is_the_decimal_one(strategy: str, better: float, worse: float, gap: float) -> None:
-    """A gap passes --min-gap and --max-gap of the same decimal number, and is written so."""
+    """--min-gap and --max-gap compare decimal numbers; the gap is written as one."""
     options = PairOptions(min_gap=gap, max_gap=gap, high_threshold=-20.0, low_threshold=20.0)
     outcome = pair_lines(two_answers(better, worse), Asked(strategy=strategy, options=options))
     assert [pair["gap"] for pair in outcome.rows] == [gap]
@@ -129,7 +129,7 @@ def test_the_gap_is_the_decimal_one(strategy: str, better: float, worse: float, 
 def test_a_pair_out_of_bounds_is_not_made(
     bounds: dict[str, float], strategy: str, across: bool
 ) -> None:
-    """A gap of 0.2 is too small, too large, or its chosen score is too low, in every strategy."""
+    """In every strategy, no pair has a gap too small or too large, or a chosen score too low."""
     options = PairOptions(high_threshold=-20.0, low_threshold=20.0, **bounds)  # type: ignore[arg-type]
     asked = Asked(strategy=strategy, options=options)
     if across:
@@ -140,7 +140,7 @@ def test_a_pair_out_of_bounds_is_not_made(
 @examples(200)
 @given(rows=contest_rows(), asked=asked())
 def test_turning_all_signs_is_what_lower_is_better_does(rows: list[Row], asked: Asked) -> None:
-    """With --lower-is-better the pairs are those of the negated scores."""
+    """--lower-is-better gives the pairs of the negated scores."""
     negated = [{**row, "score": -row["score"]} for row in rows]
     turned = replace(asked, read=ReadOptions(lower_is_better=True))
     found = pair_lines(lines_of(*negated), turned).contents()

@@ -26,7 +26,7 @@ EVERY_PAIR = PairOptions(high_threshold=0.0, low_threshold=1.0, max_pairs_per_gr
 
 
 def says_something(text: Any) -> bool:
-    """Whether an answer holds words or a tool call of the model."""
+    """Whether an answer has text or a tool call of the model."""
     turns = [turn for turn in as_chat(text, "assistant") if turn["role"] == "assistant"]
     return any(turn["content"].strip() or turn.get("tool_calls") for turn in turns)
 
@@ -51,7 +51,7 @@ def forms_of(words: str) -> list[Any]:
 def test_the_answers_of_a_pair_differ_and_say_something(
     given_lines: list[bytes], asked: Asked
 ) -> None:
-    """No pair holds the same content twice, or an answer without words and calls."""
+    """No pair has the same content twice, or an answer without text and calls."""
     for pair in pair_lines(given_lines, asked).rows:
         chosen, rejected = pair["chosen"], pair["rejected"]
         assert content_of(chosen, "assistant") != content_of(rejected, "assistant")
@@ -64,7 +64,7 @@ def test_the_answers_of_a_pair_differ_and_say_something(
 def test_random_call_ids_and_spelling_do_not_make_an_answer_another(
     output: Items, ids: list[str], strategy: str
 ) -> None:
-    """The same output under other call ids, item ids and argument spelling never pairs with it."""
+    """The same output with other call IDs, item IDs and argument spelling does not pair."""
     renamed = dict(zip(CALL_IDS, (f"fresh_{name}" for name in ids), strict=True))
     other = [_respelled(item, renamed) for item in output]
     rows = lines_of(gym_row(output, 1.0), gym_row(other, 0.0))
@@ -96,7 +96,7 @@ def _respelled(item: Row, renamed: dict[str, str]) -> Row:
     ids=json.dumps,
 )
 def test_an_answer_that_says_nothing_never_stands_in_a_pair(strategy: str, said: Any) -> None:
-    """Silence, thinking alone, and the words of others are no answer, on neither side."""
+    """Empty answers, thinking alone, and other roles' text are no answer, on either side."""
     for score in (2.0, 0.0):
         rows = lines_of(
             {"prompt": "Q", "response": said, "score": score},
@@ -110,7 +110,7 @@ def test_an_answer_that_says_nothing_never_stands_in_a_pair(strategy: str, said:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("words", ["a", "A ", "A\u2028", "\uff21", "A\n"])
 def test_answers_that_differ_at_all_may_pair(strategy: str, words: str) -> None:
-    """Contents are compared as they are: neither folded, nor trimmed, nor normalised."""
+    """Contents are compared exactly, without case folding, trimming or normalization."""
     for one, other in zip(forms_of("A"), forms_of(words), strict=True):
         rows = lines_of(
             {"prompt": "Q", "response": one, "score": 1.0},

@@ -1,4 +1,4 @@
-"""Law 3: both answers are to the same prompt with the same tools, unless told otherwise."""
+"""Law 3: both answers are to the same prompt with the same tools, unless asked otherwise."""
 
 import json
 from collections.abc import Callable
@@ -33,21 +33,21 @@ TURNS_OF_TWO: list[Row] = [
         *[("b", "Hi", "Hey", 0), ("b", "Go on", "No", 0)],
     )
 ]
-"""The first two turns of two conversations, one of them with two answers to the second turn."""
+"""The first two turns of two conversations, one of which has two answers to the second turn."""
 
 GROUPINGS: list[Any] = ["auto", "prompt", "file", ("_ng_rollout_index",)]
 SEVERAL_TOOLS: list[Any] = [None, [], [{"type": "function", "name": "add", "parameters": {}}]]
 
 
 def by_origin(outcome: Outcome) -> dict[str, Row]:
-    """Candidates by where they came from."""
+    """Candidates by origin."""
     return {row["origin"]: row for row in outcome.rows}
 
 
 @pytest.mark.parametrize("column", TURNS)
 @pytest.mark.parametrize("first", [0, 1])
 def test_turns_of_other_conversations_are_other_questions(column: str, first: int) -> None:
-    """What was said before is in other rows, so people must say what competes."""
+    """Earlier turns are in other rows, so the user must say which rows compete."""
     rows = [{**row, column: first + (row["prompt"] == "Go on")} for row in TURNS_OF_TWO]
     with pytest.raises(TwoReadings) as caught:
         pair_lines(lines_of(*rows), Asked())
@@ -61,7 +61,7 @@ def test_turns_of_other_conversations_are_other_questions(column: str, first: in
 
 
 def test_first_turns_are_whole_questions() -> None:
-    """Also where turns are counted from 1, or are not numbers."""
+    """First turns pair by their prompt, also if turns count from 1 or are not numbers."""
     for turn in (0, 1, "2", True, None, -1):
         rows = [{**row, "turn": turn} for row in TURNS_OF_TWO]
         assert len(pair_lines(lines_of(*rows), Asked()).rows) == 2
@@ -74,7 +74,7 @@ def test_first_turns_are_whole_questions() -> None:
 def test_both_sides_were_asked_the_same(
     given_lines: list[bytes], asked: Asked, grouping: Any
 ) -> None:
-    """The candidates that a pair names share group, prompt and tools with it."""
+    """The candidates that a pair names have its group, prompt and tools."""
     read = ReadOptions(group_by=grouping)
     candidates = by_origin(extract_lines(given_lines, read))
     asked = replace(asked, read=read)
@@ -90,7 +90,7 @@ def test_both_sides_were_asked_the_same(
 @examples(200)
 @given(rows=gym_rows(odd=False), grouping=st.sampled_from(GROUPINGS))
 def test_different_questions_never_meet_however_grouped(rows: list[Row], grouping: Any) -> None:
-    """Whatever --group-by names, two rollouts pair only if their own rows ask the same."""
+    """With any --group-by, two rollouts pair only if their own rows have the same question."""
     if grouping == ("_ng_rollout_index",):
         rows = [{"_ng_rollout_index": 0, **row} for row in rows]
     asked = Asked(strategy="exhaustive", read=ReadOptions(group_by=grouping))
@@ -115,7 +115,7 @@ def test_different_questions_never_meet_however_grouped(rows: list[Row], groupin
 def test_an_illegal_pair_never_hides_a_legal_one(
     source: tuple[list[Row], Callable[[Row], list[Row]]], strategy: str, gap: float
 ) -> None:
-    """Every group in which some pair is allowed gives a pair, whatever else is in it."""
+    """Every group with an allowed pair gives a pair, whatever else is in it."""
     rows, read = source
     options = PairOptions(min_gap=gap, high_threshold=-100.0, low_threshold=100.0)
     outcome = pair_lines(lines_of(*rows), Asked(strategy=strategy, options=options))
@@ -131,7 +131,7 @@ def test_an_illegal_pair_never_hides_a_legal_one(
 @examples(200)
 @given(given_lines=rollout_lines(), asked=st.one_of(asked_within(), asked_across()))
 def test_pairs_across_prompts_are_counted(given_lines: list[bytes], asked: Asked) -> None:
-    """The summary tells how many pairs set answers to different questions against each other.
+    """The summary counts the pairs between answers to different questions.
 
     A question is a prompt with its tools.
     """
@@ -149,7 +149,7 @@ def test_pairs_across_prompts_are_counted(given_lines: list[bytes], asked: Asked
 @examples(150)
 @given(rows=nat_rows())
 def test_turns_of_different_examples_never_meet(rows: list[Row]) -> None:
-    """In NAT files both sides are of one example and turn; example 1 is not example "1"."""
+    """In NAT files, both answers are of one example and turn; example 1 is not example "1"."""
     for pair in pair_lines(lines_of(*rows), Asked(strategy="exhaustive")).rows:
         meta = pair["meta"]
         assert meta.keys() <= {"example_id", "turn_id"}
@@ -158,7 +158,7 @@ def test_turns_of_different_examples_never_meet(rows: list[Row]) -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_the_widest_pair_being_illegal_hides_no_other(strategy: str) -> None:
-    """Where best and worst gave the same answer, each of them still meets the one between."""
+    """If best and worst are the same answer, each still pairs with the one in between."""
     rows = lines_of(
         {"prompt": "Q", "response": "A", "score": 1.0},
         {"prompt": "Q", "response": "B", "score": 0.5},
@@ -172,7 +172,7 @@ def test_the_widest_pair_being_illegal_hides_no_other(strategy: str) -> None:
 
 @pytest.mark.parametrize("theirs", [("judge", 0), ("solver", 1), (None, 0), ("solver", None)])
 def test_other_agents_and_tasks_never_meet(theirs: tuple[str | None, int | None]) -> None:
-    """The same prompt given to another agent, or as another task, is another question."""
+    """The same prompt given to another agent, or in another task, is another question."""
     rows = []
     for (agent, task), reward in ((("solver", 0), 1.0), (theirs, 0.0)):
         row: Row = {
@@ -210,7 +210,7 @@ def test_ids_of_examples_keep_their_type() -> None:
 @pytest.mark.parametrize("ours", SEVERAL_TOOLS)
 @pytest.mark.parametrize("theirs", SEVERAL_TOOLS)
 def test_other_tools_are_another_question(strategy: str, ours: Any, theirs: Any) -> None:
-    """Answers with different tools never pair; no tools and an empty list are the same."""
+    """Answers with different tools never pair; missing tools equal an empty list."""
     rows = lines_of(
         {"prompt": "Q", "response": "A", "score": 1.0, "tools": ours},
         {"prompt": "Q", "response": "B", "score": 0.0, "tools": theirs},
@@ -242,7 +242,7 @@ TASKS = st.fixed_dictionaries({}, optional={"uid": st.sampled_from(["a", "b", "a
     strategy=st.sampled_from(STRATEGIES),
 )
 def test_tasks_of_verl_never_meet(given_rows: list[Any], strategy: str) -> None:
-    """Of one prompt text there are several tasks: uids tell, or else what was right."""
+    """One prompt can belong to several tasks, told apart by uid or else by the reference."""
     rows = [
         {"input": asked, "output": said, "gts": right, "score": score, "step": 1}
         | {key: f"{uid}_{place}_0" for key, uid in task.items()}
@@ -260,7 +260,7 @@ def test_tasks_of_verl_never_meet(given_rows: list[Any], strategy: str) -> None:
 
 @pytest.mark.parametrize("empty", ["", " ", "[]", "null", [], None])
 def test_empty_tools_are_no_tools(empty: Any) -> None:
-    """However a data set writes them."""
+    """Empty tools equal missing ones, however they are written."""
     rows = [
         {"prompt": "Q", "response": "A", "score": 1, "tools": empty},
         {"prompt": "Q", "response": "B", "score": 0},

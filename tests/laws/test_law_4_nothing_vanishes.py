@@ -43,7 +43,7 @@ PLACEHOLDER = b"<PLACEHOLDER ROW>\n"
 
 
 def expect_balance(outcome: Outcome) -> None:
-    """Both ledgers, as the summary has them, add up, and every loss has a known reason."""
+    """Both ledgers in the summary add up, and every loss has a known reason."""
     counts = outcome.counts()
     rows, candidates = counts["rows"], counts["candidates"]
     assert rows["read"] == rows["used"] + sum(rows["dropped"].values()) + rows["bad"]
@@ -62,7 +62,7 @@ MIXTURES = st.one_of(
     st.tuples(lines(), bad_lines()),
     st.tuples(gym_rows().map(lambda rows: lines_of(*rows)), bad_gym_lines()),
 )
-"""Lines that can be read, and lines that cannot."""
+"""Readable and unreadable lines."""
 
 
 @examples(300)
@@ -75,7 +75,7 @@ MIXTURES = st.one_of(
 def test_both_ledgers_balance(
     mixture: tuple[list[bytes], list[bytes]], blank: list[bytes], asked: Asked, chance: Random
 ) -> None:
-    """Each line is read once, the bad ones are counted as bad, and all the rest adds up."""
+    """Each line is counted once, bad ones as bad, and the rest adds up."""
     good, bad = mixture
     mixed = [*good, *bad, *blank]
     chance.shuffle(mixed)
@@ -88,7 +88,7 @@ def test_both_ledgers_balance(
 @examples(200)
 @given(mixture=MIXTURES)
 def test_extract_writes_all_that_it_keeps(mixture: tuple[list[bytes], list[bytes]]) -> None:
-    """The candidates that are kept are the lines that come out, and all others have a reason."""
+    """`extract` writes exactly the kept candidates, and all others have a reason."""
     good, bad = mixture
     outcome = extract_lines([*good, *bad], ReadOptions())
     ledger = outcome.ledger
@@ -102,7 +102,7 @@ def test_extract_writes_all_that_it_keeps(mixture: tuple[list[bytes], list[bytes
 def test_pair_keeps_what_extract_keeps_but_for_copies(
     given_lines: list[bytes], asked: Asked
 ) -> None:
-    """What `extract` writes is what `pair` finds fit: it keeps it, or drops it as a copy."""
+    """`pair` keeps what `extract` writes, or drops it as a copy."""
     extracted = extract_lines(given_lines, asked.read)
     ledger = pair_lines(given_lines, asked).ledger
     copies = ledger.candidates_dropped - extracted.ledger.candidates_dropped
@@ -113,7 +113,7 @@ def test_pair_keeps_what_extract_keeps_but_for_copies(
 @examples(150)
 @given(rows=contest_rows(), strategy=st.sampled_from(STRATEGIES))
 def test_every_group_gives_a_pair_or_a_reason(rows: list[Row], strategy: str) -> None:
-    """Groups with a pair and groups without one, each for a reason, are all groups."""
+    """Groups with a pair, and those without one by reason, add up to all groups."""
     outcome = pair_lines(lines_of(*rows), Asked(strategy=strategy))
     ledger = outcome.ledger
     with_pair = {pair["group"] for pair in outcome.rows}
@@ -124,7 +124,7 @@ def test_every_group_gives_a_pair_or_a_reason(rows: list[Row], strategy: str) ->
 @examples(150)
 @given(given_lines=lines(), asked=asked())
 def test_the_summary_describes_the_pairs(given_lines: list[bytes], asked: Asked) -> None:
-    """Number, gaps and mean scores in the summary are those of the pairs that came out."""
+    """The number, gaps and mean scores in the summary are those of the pairs written."""
     outcome = pair_lines(given_lines, asked)
     counts, pairs = outcome.counts(), outcome.rows
     gaps = [pair["gap"] for pair in pairs]
@@ -145,7 +145,7 @@ def test_the_summary_describes_the_pairs(given_lines: list[bytes], asked: Asked)
 @examples(100)
 @given(rows=gym_rows(), holders=st.integers(0, 3), asked=asked())
 def test_placeholder_lines_are_dropped_rows(rows: list[Row], holders: int, asked: Asked) -> None:
-    """A placeholder line is no JSON, but no bad row either."""
+    """A placeholder line is not JSON, but it is dropped, not bad."""
     outcome = pair_lines([*lines_of(*rows), *[PLACEHOLDER] * holders], asked)
     expect_balance(outcome)
     assert outcome.ledger.rows_bad == 0
@@ -155,7 +155,7 @@ def test_placeholder_lines_are_dropped_rows(rows: list[Row], holders: int, asked
 @examples(150)
 @given(rows=nat_rows())
 def test_every_scored_step_is_found(rows: list[Row]) -> None:
-    """Each TTC_END step of the right name is a candidate that was found, kept or not."""
+    """Each TTC_END step with the right name is found as a candidate, kept or not."""
     steps = [step for row in rows for step in row.get("intermediate_steps", [row])]
     payloads = [step.get("payload", step) for step in steps]
     kinds = [(payload["event_type"], payload["name"]) for payload in payloads]
@@ -166,7 +166,7 @@ def test_every_scored_step_is_found(rows: list[Row]) -> None:
 @examples(100)
 @given(given_lines=lines(), cut=st.integers(0, 10), limit=st.integers(0, 10))
 def test_a_limit_reads_so_many_rows(given_lines: list[bytes], cut: int, limit: int) -> None:
-    """With --limit N the first N rows of all files are read, and no more are counted."""
+    """--limit N reads and counts the first N rows of all files."""
     shards = [given_lines[:cut], given_lines[cut:]]
     ledger = pair_shards(shards, Asked(limit=limit)).ledger
     expected = pair_lines(given_lines[:limit], Asked()).ledger
@@ -180,7 +180,7 @@ def test_a_limit_reads_so_many_rows(given_lines: list[bytes], cut: int, limit: i
 @examples(100)
 @given(first=any_scores(), second=any_scores(), weight=st.sampled_from([1.0, 0.5, 1e10, -1.0]))
 def test_sums_of_scores_are_kept_or_dropped(first: float, second: float, weight: float) -> None:
-    """Several --score together make a finite score, or a loss with its reason."""
+    """Several --score give a finite sum, or a loss with its reason."""
     row = {"prompt": "Q", "response": "A", "first": first, "second": second}
     read = ReadOptions(scores=(("first", 1.0), ("second", weight)))
     outcome = extract_lines([line_of(row)], read)
@@ -199,7 +199,7 @@ def test_sums_of_scores_are_kept_or_dropped(first: float, second: float, weight:
     ids=["null", "nan", "minus infinity", "huge integer", "minus huge integer"],
 )
 def test_a_score_that_is_none_is_dropped_with_its_reason(score: Any, reason: str) -> None:
-    """No score, NaN, and what is beyond all floats make a row unfit, not bad."""
+    """A missing, NaN or infinite score makes a row dropped, not bad."""
     rows: list[Row] = [
         {"prompt": "Q", "response": "A", "score": score},
         {"responses_create_params": {"input": "Q"}, "response": {"output": "A"}, "reward": score},
@@ -212,7 +212,7 @@ def test_a_score_that_is_none_is_dropped_with_its_reason(score: Any, reason: str
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_group_that_lost_everybody_has_a_reason(strategy: str) -> None:
-    """A group of nothing but copies with conflicting scores is counted as one without a pair."""
+    """A group of copies with conflicting scores is counted as one without a pair."""
     row = {"group": "g", "prompt": "Q", "response": "A", "index": 0, "origin": "f:1"}
     outcome = pair_lines(
         lines_of({**row, "score": 0.0}, {**row, "score": 1.0}), Asked(strategy=strategy)
@@ -227,7 +227,7 @@ def test_a_group_that_lost_everybody_has_a_reason(strategy: str) -> None:
 
 
 def test_copies_of_a_rollout_are_counted() -> None:
-    """The same rollout three times is one that is kept and two that are dropped."""
+    """Of three copies of a rollout, one is kept and two are dropped."""
     row = {"group": "g", "prompt": "Q", "response": "A", "index": 0, "score": 1.0, "origin": "f:1"}
     other = {**row, "response": "B", "score": 0.0}
     outcome = pair_lines(lines_of(row, other, row, row), Asked(strategy="exhaustive"))
@@ -243,7 +243,7 @@ def test_copies_of_a_rollout_are_counted() -> None:
 @pytest.mark.parametrize("shape", ["[", '{"a":'])
 @pytest.mark.parametrize("depth", [10, 250, 600, 950, 5000])
 def test_deep_nesting_is_read_or_bad(shape: str, depth: int) -> None:
-    """Arguments of a tool, however deep, are an answer or a bad row, and never the end."""
+    """Deeply nested tool arguments are read or make the row bad; they never crash."""
     closing = "]" if shape == "[" else "}"
     arguments = shape * depth + "1" + closing * depth
     call = {"function": {"name": "f", "arguments": arguments}}
@@ -259,7 +259,7 @@ def test_deep_nesting_is_read_or_bad(shape: str, depth: int) -> None:
 
 @pytest.mark.parametrize("depth", [10, 250, 600, 950, 5000])
 def test_deep_nesting_that_is_carried_along_is_read_or_bad(depth: int) -> None:
-    """A field of --keep, however deep, is kept or makes its row bad, and never is the end."""
+    """A deeply nested --keep field is kept or makes its row bad; it never crashes."""
     deep = b'{"a":' * depth + b"1" + b"}" * depth
     rows = [
         b'{"prompt": "Q", "response": "A", "score": 1.0, "extra": ' + deep + b"}\n",
@@ -271,7 +271,7 @@ def test_deep_nesting_that_is_carried_along_is_read_or_bad(depth: int) -> None:
 
 
 def test_an_empty_chat_is_an_empty_answer() -> None:
-    """A response of no messages is well formed but unfit: dropped, not bad."""
+    """A response without messages is valid but empty: its row is dropped, not bad."""
     rows = lines_of(
         {"prompt": "Q", "response": [], "score": 0.0},
         {"prompt": "Q", "response": [{"role": "assistant", "content": "A"}], "score": 1.0},
@@ -284,7 +284,7 @@ def test_an_empty_chat_is_an_empty_answer() -> None:
 @examples(15)
 @given(rows=one_answer_rows(), bad=bad_lines())
 def test_the_summary_is_written_whatever_happens(rows: list[Row], bad: list[bytes]) -> None:
-    """With --summary the ledgers are on disk after success, bad rows, and an empty result."""
+    """--summary writes the ledgers after success, bad rows and an empty result."""
     with input_of([*lines_of(*rows), *bad]) as given_input:
         folder = Path(given_input.path).parent
         written, summary = str(folder / "pairs.jsonl"), folder / "summary.json"

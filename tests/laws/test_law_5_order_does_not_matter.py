@@ -1,4 +1,4 @@
-"""Law 5: shuffling lines and cutting files anew changes origins and the order of the output."""
+"""Law 5: shuffling lines and resharding files changes only origins and the output's order."""
 
 from dataclasses import replace
 from itertools import permutations
@@ -54,12 +54,12 @@ READINGS = [
 
 
 def in_order_of_key(asked: Asked) -> Asked:
-    """The same, in the order that no shuffling changes."""
+    """The rows in --order key, which shuffling does not change."""
     return replace(asked, order="key")
 
 
 def expect_same(one: Outcome, other: Outcome) -> None:
-    """Both runs gave the same pairs and counts, except origins and the order of the output."""
+    """Both runs gave the same pairs and counts, except origins and the output's order."""
     assert one.contents() == other.contents()
     assert one.counts() == other.counts()
 
@@ -74,7 +74,7 @@ def expect_same(one: Outcome, other: Outcome) -> None:
 def test_shuffled_lines_give_the_same_pairs(
     given_lines: list[bytes], asked: Asked, chance: Random, reading: ReadOptions
 ) -> None:
-    """Any order of the lines gives the same pairs and the same counts."""
+    """Any order of lines gives the same pairs and counts."""
     shuffled = list(given_lines)
     chance.shuffle(shuffled)
     asked = replace(asked, read=reading)
@@ -86,14 +86,14 @@ def test_shuffled_lines_give_the_same_pairs(
 def test_scores_of_any_size_give_the_same_counts(
     rows: list[Row], asked: Asked, chance: Random
 ) -> None:
-    """Means and extremes of the summary are the same in any order, however large the scores."""
+    """The summary's means and extremes are the same in any order, however large the scores are."""
     shuffled = list(rows)
     chance.shuffle(shuffled)
     expect_same(pair_lines(lines_of(*rows), asked), pair_lines(lines_of(*shuffled), asked))
 
 
 def test_sums_are_exact_in_any_order() -> None:
-    """A mean over large scores that cancel is the same in any order."""
+    """A mean of large scores that cancel out is the same in any order."""
     groups = [
         lines_of(
             {"prompt": prompt, "response": "A", "score": score},
@@ -112,7 +112,7 @@ def test_sums_are_exact_in_any_order() -> None:
 def test_order_by_key_is_the_same_order(
     given_lines: list[bytes], asked: Asked, chance: Random
 ) -> None:
-    """With --order key even the order of the output stays, line by line."""
+    """With --order key, even the order of the output is the same, line by line."""
     shuffled = list(given_lines)
     chance.shuffle(shuffled)
     by_key = in_order_of_key(asked)
@@ -138,7 +138,7 @@ def test_cut_files_give_the_same_pairs(
 def test_files_of_two_formats_give_the_same_in_either_order(
     first: list[bytes], second: list[bytes], asked: Asked, chance: Random
 ) -> None:
-    """Which file is named first does not matter, even where their formats differ."""
+    """The order of two files does not matter, even if their formats differ."""
     shuffled = list(first)
     chance.shuffle(shuffled)
     expect_same(pair_shards([first, second], asked), pair_shards([second, shuffled], asked))
@@ -149,7 +149,7 @@ def test_files_of_two_formats_give_the_same_in_either_order(
 def test_bad_lines_are_left_out_wherever_they_stand(
     given_lines: list[bytes], bad: list[bytes], chance: Random
 ) -> None:
-    """With --on-error skip the pairs are those of the good lines, in any order."""
+    """--on-error skip gives the pairs of the good lines, in any order."""
     mixed = [*given_lines, *bad]
     chance.shuffle(mixed)
     exhaustive = Asked(strategy="exhaustive")
@@ -161,7 +161,7 @@ def test_bad_lines_are_left_out_wherever_they_stand(
 @examples(150)
 @given(given_lines=lines(), asked=asked())
 def test_packing_does_not_matter(given_lines: list[bytes], asked: Asked) -> None:
-    """Lines, archives, arrays, pipes and redirected files give the same, in the same order."""
+    """Lines, compressed files, arrays, pipes and redirects give the same, in the same order."""
     plain = pair_lines(given_lines, asked)
     data = b"".join(given_lines)
     for other in (
@@ -184,7 +184,7 @@ def test_packing_does_not_matter(given_lines: list[bytes], asked: Asked) -> None
 def test_extract_then_pair_is_pair(
     reading: ReadOptions, given_lines: list[bytes], asked: Asked
 ) -> None:
-    """`extract OPTIONS | pair` equals `pair OPTIONS`, origins included."""
+    """`extract OPTIONS | pair` equals `pair OPTIONS`, including origins."""
     candidates = extract_lines(given_lines, reading)
     at_once = replace(asked, read=reading)
     assert pair_lines(candidates.lines, asked).lines == pair_lines(given_lines, at_once).lines
@@ -196,7 +196,7 @@ def test_extract_then_pair_is_pair(
 @examples(100)
 @given(given_lines=rollout_lines())
 def test_extracting_twice_changes_nothing(given_lines: list[bytes]) -> None:
-    """Candidates of candidates are the same candidates, byte for byte."""
+    """Extracting from candidates gives the same candidates, byte for byte."""
     once = extract_lines(given_lines, ReadOptions())
     assert extract_lines(once.lines, ReadOptions()).lines == once.lines
 
@@ -212,7 +212,7 @@ def test_extracting_twice_changes_nothing(given_lines: list[bytes]) -> None:
     ],
 )
 def test_thinking_that_closes_twice_is_read_the_same_twice(said: str) -> None:
-    """Whatever inline tags an answer holds, its candidate reads as itself."""
+    """A candidate is read as itself, whatever inline tags its answer has."""
     rows = lines_of(
         {"prompt": "Q", "response": said, "score": 1.0},
         {"prompt": "Q", "response": "B", "score": 0.0},
@@ -224,7 +224,7 @@ def test_thinking_that_closes_twice_is_read_the_same_twice(said: str) -> None:
 
 @pytest.mark.parametrize("grouping", ["prompt", "file"])
 def test_grouping_may_be_asked_of_the_later_stage(grouping: Any) -> None:
-    """`extract | pair --group-by prompt` writes what `pair --group-by prompt` writes."""
+    """`extract | pair --group-by prompt` writes the pairs of `pair --group-by prompt`."""
     rows = lines_of(
         {"prompt": "Q", "response": "A", "score": 1.0},
         {"prompt": "Q", "response": "B", "score": 0.0},
@@ -235,7 +235,7 @@ def test_grouping_may_be_asked_of_the_later_stage(grouping: Any) -> None:
 
 
 def test_rendered_prompts_stay_rendered_through_extract() -> None:
-    """What a trainer logged keeps its inline thinking, with `extract` in between or without."""
+    """Logged answers keep their inline thinking, with `extract` in between or without."""
     logged = {"step": 1, "prompt": "<user>Q<assistant>", "advantage": 0.5}
     rows = lines_of(
         {**logged, "completion": "<think>hm</think>A", "accuracy": 1.0},
@@ -246,7 +246,7 @@ def test_rendered_prompts_stay_rendered_through_extract() -> None:
 
 
 def test_what_is_kept_along_is_the_same_from_a_pipe() -> None:
-    """A NaN that --keep carries along reads the same from a file and from a pipe."""
+    """A NaN in a --keep field is read the same from a file and from a pipe."""
     rows = lines_of(
         {"prompt": "Q", "response": "A", "score": 1.0, "logprob": float("nan")},
         {"prompt": "Q", "response": "B", "score": 0.0, "logprob": float("nan")},
@@ -260,7 +260,7 @@ def test_what_is_kept_along_is_the_same_from_a_pipe() -> None:
 
 
 def grouped(given_lines: list[bytes]) -> list[bytes]:
-    """The candidates of these lines, with the members of each group side by side."""
+    """The candidates of these lines, with each group's members next to each other."""
     candidates = extract_lines(given_lines, ReadOptions())
     keyed = [
         (repr((row["group"], content_of(row["prompt"], "user"), row.get("tools"))), line)
@@ -278,7 +278,7 @@ def as_it_comes(asked: Asked) -> Asked:
 @examples(150)
 @given(rows=st.one_of(gym_rows(), nat_rows(), contest_rows()), asked=asked_within())
 def test_assume_grouped_gives_the_same_on_grouped_input(rows: list[Row], asked: Asked) -> None:
-    """Where groups are contiguous, --assume-grouped gives the same bytes."""
+    """On contiguous groups, --assume-grouped gives the same bytes."""
     candidates = grouped(lines_of(*rows))
     whole, streamed = pair_lines(candidates, asked), pair_lines(candidates, as_it_comes(asked))
     assert streamed.lines == whole.lines
@@ -290,14 +290,14 @@ def test_assume_grouped_gives_the_same_on_grouped_input(rows: list[Row], asked: 
 def test_assume_grouped_does_not_mind_where_files_are_cut(
     rows: list[Row], asked: Asked, data: st.DataObject
 ) -> None:
-    """A group that goes on in the next file is still one group."""
+    """A group that continues in the next file is still one group."""
     candidates = grouped(lines_of(*rows))
     shards = data.draw(shards_of(candidates))
     cut, whole = pair_shards(shards, as_it_comes(asked)), pair_lines(candidates, asked)
     assert cut.lines == whole.lines
 
 
-# Twins and thresholds ---------------------------------------------------------------------
+# Duplicates and thresholds ----------------------------------------------------------------
 
 
 @examples(200)
@@ -305,7 +305,7 @@ def test_assume_grouped_does_not_mind_where_files_are_cut(
 def test_twins_are_told_apart_by_content_not_arrival(
     rows: list[Row], asked: Asked, chance: Random
 ) -> None:
-    """Copies that differ only in what does not count are chosen the same in any order."""
+    """Which of several almost equal copies is chosen does not depend on their order."""
     twins: list[Row] = [
         {**row, "response": [{"role": "assistant", "content": row["response"]}]} for row in rows
     ]
@@ -319,7 +319,7 @@ def test_twins_are_told_apart_by_content_not_arrival(
 
 @pytest.mark.parametrize("across", [False, True])
 def test_copies_of_one_rollout_are_told_apart_by_content(across: bool) -> None:
-    """Of a rollout that occurs twice with other call ids, the same copy is kept in any order."""
+    """Of a rollout repeated with other call IDs, the same copy is kept in any order."""
     rollouts: list[Row] = [
         {"group": "g", "prompt": "Q", "index": index, "score": score, "response": said}
         for index, score, said in (
@@ -337,7 +337,7 @@ def test_copies_of_one_rollout_are_told_apart_by_content(across: bool) -> None:
 
 @pytest.mark.parametrize("across", [False, True])
 def test_one_threshold_for_high_and_low(across: bool) -> None:
-    """With one threshold a score on it is high and low, and still pairs with a lower one."""
+    """A score equal to both thresholds is high, and pairs with a lower one."""
     rows = lines_of(
         {"prompt": "Q", "response": "A", "score": 0.5},
         {"prompt": "Q", "response": "B", "score": 0.1},
@@ -348,11 +348,11 @@ def test_one_threshold_for_high_and_low(across: bool) -> None:
     assert pairs == [("A", "B")]
 
 
-# Samples of a file do not decide ----------------------------------------------------------
+# The first rows of a file do not decide ---------------------------------------------------
 
 
 def test_where_a_line_stands_does_not_decide_on_the_file() -> None:
-    """A bad line that is a JSON array is a bad line at the top of the file, too."""
+    """A bad line that is a JSON array is a bad line even at the top of the file."""
     good = lines_of(
         {"prompt": "Q", "response": "A", "score": 1.0},
         {"prompt": "Q", "response": "B", "score": 0.0},
@@ -395,7 +395,7 @@ def test_a_field_that_comes_late_is_found() -> None:
 @examples(60)
 @given(rows=generic_rows(), chance=CHANCE)
 def test_named_fields_are_found_in_any_order(rows: list[Row], chance: Random) -> None:
-    """With --prompt, --response and --score given, nothing is guessed, and order is nothing."""
+    """With --prompt, --response and --score, nothing is guessed, and order does not matter."""
     if not rows:
         rows = [{"prompt": "Q", "response": "A", "score": 1.0}]
     several = "responses" in rows[0]

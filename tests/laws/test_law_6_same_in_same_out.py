@@ -1,4 +1,4 @@
-"""Law 6: the same input, options and version give the same bytes, on any machine, at any time."""
+"""Law 6: the same input, options and version give the same bytes on any machine."""
 
 import gzip
 import json
@@ -46,7 +46,7 @@ os.remove("rows.jsonl")
 
 
 def words_of(asked: Asked) -> list[str]:
-    """The words of the command line that ask for this."""
+    """The command-line arguments for these options."""
     options = asked.options
     named = {
         "strategy": asked.strategy,
@@ -65,7 +65,7 @@ def words_of(asked: Asked) -> list[str]:
 
 
 def every_way(options: PairOptions) -> list[list[str]]:
-    """The words for all strategies, in both orders, and for `extract`."""
+    """The arguments for all strategies, in both orders, and for `extract`."""
     plans = [Asked(strategy=strategy, options=options) for strategy in STRATEGIES]
     plans += [Asked(strategy="stratified", options=options, across_prompts=True)]
     ordered = [replace(plan, order="key") for plan in plans]
@@ -73,7 +73,7 @@ def every_way(options: PairOptions) -> list[list[str]]:
 
 
 def written_by(given_lines: list[bytes], runs: list[list[str]], machine: dict[str, str]) -> Row:
-    """All that these runs leave behind on a machine, by file name; and what they say."""
+    """All files and messages of these runs with a machine's settings, by file name."""
     with input_of(given_lines) as given_input:
         folder = Path(given_input.path).parent
         done = subprocess.run(
@@ -103,7 +103,7 @@ def test_every_strategy_writes_the_same_on_two_machines() -> None:
 @examples(3)
 @given(rows=st.one_of(gym_rows(), contest_rows(), nat_rows()), options=pair_options())
 def test_hash_seed_locale_and_place_do_not_matter(rows: list[Row], options: PairOptions) -> None:
-    """The same holds for any rows and options, whether something comes out or not."""
+    """The same for any rows and options, whether there is a result or not."""
     here, there = (written_by(lines_of(*rows), every_way(options), machine) for machine in MACHINES)
     assert here == there
 
@@ -111,13 +111,13 @@ def test_hash_seed_locale_and_place_do_not_matter(rows: list[Row], options: Pair
 @examples(100)
 @given(given_lines=lines(), asked=asked())
 def test_the_same_run_twice_writes_the_same_bytes(given_lines: list[bytes], asked: Asked) -> None:
-    """What one run leaves in memory does not steer the next."""
+    """Two runs in one process write the same bytes."""
     once, again = pair_lines(given_lines, asked), pair_lines(given_lines, asked)
     assert (once.lines, once.counts()) == (again.lines, again.counts())
 
 
 def test_compressed_output_holds_no_time_and_no_name() -> None:
-    """A .gz holds neither when nor under which name it was made, and the pairs themselves."""
+    """A .gz contains neither a time nor a file name, only the pairs."""
     rows = lines_of(
         {"prompt": "Q", "response": "A", "score": 1.0},
         {"prompt": "Q", "response": "B", "score": 0.0},
@@ -134,7 +134,7 @@ def test_compressed_output_holds_no_time_and_no_name() -> None:
 
 
 def identity_of(pair: Row) -> tuple[str, ...]:
-    """The four contents that name a pair."""
+    """The four contents that identify a pair."""
     tools = json.dumps(pair.get("tools", []), sort_keys=True)
     answers = (content_of(pair[side], "assistant") for side in ("chosen", "rejected"))
     return content_of(pair["prompt"], "user"), tools, *answers
@@ -145,7 +145,7 @@ def identity_of(pair: Row) -> tuple[str, ...]:
 def test_the_id_of_a_pair_is_its_contents(
     given_lines: list[bytes], more: list[bytes], asked: Asked
 ) -> None:
-    """Pairs of the same prompt, tools and answers have one id, whatever file they came from."""
+    """Pairs with the same prompt, tools and answers have one ID, from whatever file."""
     pairs = [*pair_lines(given_lines, asked).rows, *pair_lines(more, asked).rows]
     names = {(identity_of(pair), pair["id"]) for pair in pairs}
     assert (
@@ -154,7 +154,7 @@ def test_the_id_of_a_pair_is_its_contents(
 
 
 def test_ids_are_public_interface() -> None:
-    """These ids never change without a new identity version."""
+    """These IDs never change without a new identity version."""
     tools = [{"type": "function", "function": {"name": "add", "parameters": {}}}]
     calls = [{"function": {"name": "add", "arguments": '{"b": 2, "a": 1}'}}]
     said = [{"role": "assistant", "content": "", "reasoning_content": "hm", "tool_calls": calls}]

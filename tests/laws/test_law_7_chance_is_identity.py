@@ -1,4 +1,4 @@
-"""Law 7: a draw depends on the seed, the purpose and the identity, and on nothing else."""
+"""Law 7: a draw depends on the seed, the purpose and the identity only."""
 
 from collections import Counter
 from dataclasses import replace
@@ -34,17 +34,17 @@ CHANCE = st.randoms(use_true_random=False)
 
 
 def at_random(options: PairOptions) -> Asked:
-    """Pairs drawn within the prompts."""
+    """Random pairs within prompts."""
     return Asked(strategy="random", options=options)
 
 
 def across(options: PairOptions) -> Asked:
-    """Pairs drawn across the prompts."""
+    """Random pairs across prompts."""
     return Asked(strategy="stratified", options=options, across_prompts=True)
 
 
 def question_of(pair: Row) -> tuple[str, str, str]:
-    """What tells the group of a pair."""
+    """What identifies the group of a pair."""
     return pair["group"], content_of(pair["prompt"], "user"), repr(pair.get("tools"))
 
 
@@ -65,7 +65,7 @@ def test_draws_do_not_hang_on_arrival(
 @examples(150)
 @given(rows=st.one_of(contest_rows(), gym_rows()), options=pair_options())
 def test_a_larger_draw_holds_the_smaller(rows: list[Row], options: PairOptions) -> None:
-    """With --max-pairs-per-group N + 1 the pairs of N come out again, and others after them."""
+    """--max-pairs-per-group N + 1 draws the pairs of N, and more."""
     given_lines = lines_of(*rows)
     draws = [
         pair_lines(given_lines, at_random(replace(options, max_pairs_per_group=n)))
@@ -92,7 +92,7 @@ def _of_group(outcome: Outcome, question: tuple[str, str, str]) -> list[str]:
 @examples(150)
 @given(rows=contest_rows(), options=pair_options())
 def test_more_rejected_per_chosen_hold_the_fewer(rows: list[Row], options: PairOptions) -> None:
-    """Across prompts, N + 1 rejected answers for each chosen one are the N and another."""
+    """Across prompts, --rejected-per-chosen N + 1 draws the rejected answers of N, and one more."""
     fewer, more = (
         Counter(
             pair_lines(lines_of(*rows), across(replace(options, rejected_per_chosen=n))).contents()
@@ -108,7 +108,7 @@ def test_more_rejected_per_chosen_hold_the_fewer(rows: list[Row], options: PairO
 def test_other_groups_do_not_steer_a_draw(
     rows: list[Row], more: list[Row], options: PairOptions
 ) -> None:
-    """What is drawn in a group stays when other groups are added, before it or behind."""
+    """The draw in a group does not change if other groups are added before or after it."""
     others = [{**row, "prompt": f"another {row['prompt']}"} for row in more]
     alone = pair_lines(lines_of(*rows), at_random(options))
     for together in ([*rows, *others], [*others, *rows]):
@@ -131,7 +131,7 @@ def test_other_groups_do_not_steer_a_draw(
 def test_a_pair_across_prompts_yields_to_new_rows_only(
     rows: list[Row], times: int, more: list[Row], asked: Asked
 ) -> None:
-    """A pair that is drawn across prompts stays when rows are added, unless a new one wins."""
+    """If rows are added, a pair across prompts changes only in favor of a new row."""
     single = across(replace(asked.options, rejected_per_chosen=1))
     ours = [{**row, "prompt": f"Q{place}"} for place, row in enumerate(rows * times)]
     added = [
@@ -150,7 +150,7 @@ def test_a_pair_across_prompts_yields_to_new_rows_only(
 
 
 def _rejected_by_prompt(outcome: Outcome) -> dict[str, tuple[str, str]]:
-    """Whom each chosen one was set against, where each prompt has one answer only."""
+    """The rejected answer of each chosen one, where each prompt has a single answer."""
     return {
         pair["prompt"]: (pair["meta"]["group_of_rejected"], pair["rejected"])
         for pair in outcome.rows
@@ -158,7 +158,7 @@ def _rejected_by_prompt(outcome: Outcome) -> dict[str, tuple[str, str]]:
 
 
 def test_every_allowed_pair_is_as_likely_as_another() -> None:
-    """Over many groups of three pairs, and over many seeds, each is drawn about as often."""
+    """Over many groups of three pairs, and over many seeds, each is drawn about equally often."""
     answers = {"A": 1.0, "B": 0.5, "C": 0.0}
     rows = [
         {"prompt": f"Q{number}", "response": response, "score": score}
@@ -176,7 +176,7 @@ def test_every_allowed_pair_is_as_likely_as_another() -> None:
 
 
 def test_all_lows_are_as_likely_across_prompts() -> None:
-    """Across prompts no low answer is rejected for many highs while others never are."""
+    """Across prompts, all low answers are rejected about equally often."""
     highs = [{"prompt": f"H{number}", "response": "A", "score": 1.0} for number in range(2000)]
     lows = [{"prompt": f"L{number}", "response": "B", "score": 0.0} for number in range(20)]
     pairs = pair_lines(lines_of(*highs, *lows), across(PairOptions())).rows
@@ -192,7 +192,7 @@ def _drawn(outcome: Outcome) -> Counter[tuple[str, str]]:
 @examples(200)
 @given(identity=st.binary(max_size=20), seed=st.integers(0, 2**64), other=st.integers(0, 2**64))
 def test_seed_and_purpose_change_a_draw(identity: bytes, seed: int, other: int) -> None:
-    """One use of chance says nothing about another use, or about another seed."""
+    """Draws for different purposes or seeds differ."""
     number = draw(seed, "sample", identity)
     assert 0 <= number < 2**64
     assert number == draw(seed, "sample", identity)
@@ -201,7 +201,7 @@ def test_seed_and_purpose_change_a_draw(identity: bytes, seed: int, other: int) 
 
 
 def test_purposes_are_independent() -> None:
-    """Whoever a sample takes is taken by a split about as often as anybody."""
+    """A split takes its usual share of the pairs that a sample drew."""
     half = 2**63
     names = [str(number).encode() for number in range(4000)]
     sampled = [name for name in names if draw(0, "sample", name) < half]

@@ -1,6 +1,6 @@
-"""Law 8, end to end: no prompt that a trainer sees is on two sides, whatever export does to it.
+"""Law 8, end to end: no prompt that a trainer sees is in two splits, whatever export does.
 
-What a trainer sees is read from the rows that are written, without any code of the program.
+What a trainer sees is computed from the written rows, without prefpairs code.
 """
 
 import json
@@ -37,7 +37,7 @@ SIDES = ("train", "val", "test")
 LEAK = "prompt_on_other_side"
 CHANCE = st.randoms(use_true_random=False)
 
-# Pairs whose prompts become one -----------------------------------------------------------
+# Pairs whose prompts become equal ---------------------------------------------------------
 
 
 def _user(words: str) -> Row:
@@ -51,7 +51,7 @@ def _model(words: str, thought: str | None = None) -> Row:
 
 @st.composite
 def nested_row(draw: st.DrawFn) -> Row:
-    """A pair in the middle of a conversation: as its prompt, or as what both answers share."""
+    """A pair in the middle of a conversation, which is in the prompt or starts both answers."""
     turns: list[Row] = [_user(draw(st.sampled_from("QR")))]
     for _ in range(draw(st.integers(0, 2))):
         thought = draw(st.sampled_from([None, "hm", "ho"]))
@@ -84,12 +84,12 @@ def seen_in(row: Row, name: str) -> str:
 
 
 def seen_on(files: Mapping[str, Sequence[bytes]], name: str) -> dict[str, set[str]]:
-    """The prompts of each side."""
+    """The prompts in each split."""
     return {side: {seen_in(json.loads(line), name) for line in files[side]} for side in files}
 
 
 def expect_no_leak(files: Mapping[str, Sequence[bytes]], name: str) -> None:
-    """No prompt is on two sides."""
+    """No prompt is in two splits."""
     prompts = Counter(prompt for seen in seen_on(files, name).values() for prompt in seen)
     assert [prompt for prompt, sides in prompts.items() if sides > 1] == []
 
@@ -97,7 +97,7 @@ def expect_no_leak(files: Mapping[str, Sequence[bytes]], name: str) -> None:
 def exported(
     sides: Mapping[str, Sequence[bytes]], asked: Asked
 ) -> tuple[dict[str, list[bytes]], Ledger]:
-    """The rows of each side, from one export that reads the sides in this order."""
+    """The rows of each split, exported with the splits in this order."""
     ledger = Ledger()
     outputs = {name: Collected() for name in (*sides, *asked.target.extra_names)}
     with tempfile.TemporaryDirectory() as folder:
@@ -114,7 +114,7 @@ def exported(
 
 
 def view_of(asked: Asked) -> Any:
-    """What `split --for` splits by."""
+    """The key by which `split --for` splits."""
     return partial(trainer_prompt_of, target=asked.target, options=asked.options)
 
 
@@ -126,7 +126,7 @@ def view_of(asked: Asked) -> Any:
 def test_no_prompt_is_written_for_two_sides(
     train: list[Row], val: list[Row], test: list[Row], asked: Asked
 ) -> None:
-    """Whatever the sides held before; and each pair is written or dropped for a reason."""
+    """No leak, whatever was in the splits before; each pair is written or dropped for a reason."""
     sides = dict(zip(SIDES, (lines_of(*rows) for rows in (train, val, test)), strict=True))
     files, ledger = exported(sides, asked)
     expect_no_leak(files, asked.target.name)
@@ -140,7 +140,7 @@ def test_no_prompt_is_written_for_two_sides(
 def test_test_keeps_a_prompt_then_val(
     train: list[Row], val: list[Row], test: list[Row], asked: Asked
 ) -> None:
-    """A side loses just the rows whose prompt a side before it has; nothing moves."""
+    """A prompt in several splits stays in test, else in val; no row moves."""
     asked = Asked(asked.target, replace(asked.options, tool_args="string"))
     name = asked.target.name
     sides = dict(zip(SIDES, (lines_of(*rows) for rows in (train, val, test)), strict=True))
@@ -162,7 +162,7 @@ def test_test_keeps_a_prompt_then_val(
 def test_the_order_of_sides_and_rows_does_not_matter(
     train: list[Row], val: list[Row], test: list[Row], asked: Asked, chance: Random
 ) -> None:
-    """Train may be read first or last, and rows in any order: the same prompts on each side."""
+    """The order in which splits and rows are read does not change each split's prompts."""
     sides = dict(zip(SIDES, (lines_of(*rows) for rows in (train, val, test)), strict=True))
     expected, ledger = exported(sides, asked)
     order = [*SIDES]
@@ -180,7 +180,7 @@ def test_the_order_of_sides_and_rows_does_not_matter(
 def split_for(
     rows: Sequence[Row], asked: Asked, split: Split, **words: Any
 ) -> dict[str, Sequence[bytes]]:
-    """The pairs of each side, split by what the trainer sees."""
+    """The pairs of each split, split by what the trainer sees."""
     parted = staged_lines(lines_of(*rows), split=replace(split, seen=view_of(asked), **words))
     assert len(parted.lines) == parted.ledger.rows_used - parted.stage.dropped.total()
     return {side: outcome.lines for side, outcome in parted.sides.items()}
@@ -189,7 +189,7 @@ def split_for(
 @given(rows=ROWS, asked=asked_of(), split=splits(by=["prompt"]))
 @examples(200)
 def test_a_split_for_a_trainer_loses_nothing(rows: list[Row], asked: Asked, split: Split) -> None:
-    """Export finds no prompt on two sides any more, also with --exact."""
+    """After `split --for`, export finds no leak, also with --exact."""
     sides = split_for(rows, asked, split)
     assert sum(map(len, sides.values())) == len(staged_lines(lines_of(*rows)).lines)
     files, ledger = exported(sides, asked)
@@ -202,7 +202,7 @@ def test_a_split_for_a_trainer_loses_nothing(rows: list[Row], asked: Asked, spli
 def test_added_data_moves_nobody(
     rows: list[Row], more: list[Row], asked: Asked, split: Split
 ) -> None:
-    """Each pair stays on its side when others are added, before it or behind."""
+    """Each pair stays in its split when others are added before or after it."""
     split = replace(split, exact=False)
     alone, added = (split_for(given_rows, asked, split) for given_rows in (rows, more))
     for together in ([*rows, *more], [*more, *rows]):
@@ -219,7 +219,7 @@ def test_added_data_moves_nobody(
 def test_prompts_that_nobody_changes_stay_where_they_are(
     rows: list[Row], name: str, split: Split
 ) -> None:
-    """Where export writes prompts as they are, a split for it is a split."""
+    """If export does not change prompts, `split --for` equals a plain split."""
     target = target_named(name)
     asked = Asked(target, ExportOptions(release=target.releases[-1] if target.releases else ""))
     plainly = staged_lines(lines_of(*rows), split=split)
@@ -254,7 +254,7 @@ def in_one_run(
 def test_a_split_by_something_else_is_checked(
     rows: list[Row], asked: Asked, split: Split, chance: Random
 ) -> None:
-    """A recipe that splits by group: both that and the prompts that are seen are on one side."""
+    """A recipe that splits by group is still checked for prompts in two splits."""
     files, ledger = in_one_run(lines_of(*rows), asked, split)
     expect_no_leak(files, asked.target.name)
     splitting, exporting = ledger.stages
@@ -270,12 +270,12 @@ def test_a_split_by_something_else_is_checked(
 @given(rows=NESTED, asked=asked_of(), split=splits(by=["prompt"]))
 @examples(100)
 def test_a_recipe_knows_what_export_will_do(rows: list[Row], asked: Asked, split: Split) -> None:
-    """It writes what `split --for` and then `export` write."""
+    """A recipe writes what `split --for` and then `export` write."""
     split = replace(split, seen=view_of(asked))
     files, ledger = in_one_run(lines_of(*rows), asked, split)
     piped, _ = exported(split_for(rows, asked, split), asked)
     assert ledger.stages[-1].dropped[LEAK] == 0
-    if asked.target.unpaired:  # which of several equal answers is written hangs on their order
+    if asked.target.unpaired:  # which of several equal answers is written depends on their order
         assert seen_on(files, asked.target.name) == seen_on(piped, asked.target.name)
     else:
         assert files == piped
@@ -285,7 +285,7 @@ def test_a_recipe_knows_what_export_will_do(rows: list[Row], asked: Asked, split
 
 
 def leaks_found(files: Mapping[str, Sequence[bytes]], asked: Asked) -> list[tuple[str, str]]:
-    """The rows that `validate` finds on two sides, each with the other place."""
+    """The rows that `validate` finds in two splits, each with its other position."""
     with tempfile.TemporaryDirectory() as folder:
         for side, lines in files.items():
             Path(folder, f"{side}.jsonl").write_bytes(b"".join(lines))
@@ -303,7 +303,7 @@ def leaks_found(files: Mapping[str, Sequence[bytes]], asked: Asked) -> list[tupl
 @given(train=NESTED, val=NESTED, asked=asked_of())
 @examples(150)
 def test_validate_finds_each_leak(train: list[Row], val: list[Row], asked: Asked) -> None:
-    """Of two sides that were exported apart: the second one's rows that the first one has."""
+    """If splits were exported separately, it finds the rows of the second that the first has."""
     options = asked.options
     if asked.target.releases:
         options = replace(options, release=asked.target.releases[-1])
@@ -326,7 +326,7 @@ def test_validate_finds_each_leak(train: list[Row], val: list[Row], asked: Asked
 
 @pytest.mark.parametrize("name", ["trl-kto", "nemo-rl-ranked", "tokens"])
 def test_targets_of_other_forms(name: str) -> None:
-    """Single answers, contexts and tokens are compared like all others."""
+    """Single answers, contexts and tokens are compared like other prompts."""
     target = target_named(name)
     tokens = LETTERS if name == "tokens" else None
     release = target.releases[-1] if target.releases else ""
@@ -341,7 +341,7 @@ def test_targets_of_other_forms(name: str) -> None:
 
 
 def test_a_picture_is_part_of_the_question() -> None:
-    """The same words about two pictures are two prompts; rows without a prompt are no leak."""
+    """The same text about two images is two prompts; rows without a prompt are no leak."""
     row = {"messages": [_user("What is it?"), _model("Aye")], "rejected_response": "Bye"}
     asked = Asked(target_named("ms-swift"), ExportOptions())
     shown = [{**row, "images": [name]} for name in "ab"]
@@ -350,24 +350,24 @@ def test_a_picture_is_part_of_the_question() -> None:
     assert leaks_found({**sides, "val": lines_of(shown[0])}, asked) != []
 
 
-# The sides of an earlier split ------------------------------------------------------------
+# The splits of an earlier run -------------------------------------------------------------
 
 
 def sides_like(
     old: Mapping[str, Sequence[bytes]], rows: Sequence[Row], split: Split
 ) -> dict[str, Sequence[bytes]]:
-    """The pairs of each side, where those of a folder keep theirs."""
+    """The pairs of each split, with those of an earlier split kept in their places."""
     with tempfile.TemporaryDirectory() as folder:
         for side, lines in old.items():
             Path(folder, f"{side}.jsonl").write_bytes(b"".join(lines))
-        Path(folder, "pairs.jsonl").write_bytes(b"".join(lines_of(*rows)))  # of no side
+        Path(folder, "pairs.jsonl").write_bytes(b"".join(lines_of(*rows)))  # in no split
         split = with_earlier_sides(replace(split, like=folder))
     parted = staged_lines(lines_of(*rows), split=split)
     return {side: outcome.lines for side, outcome in parted.sides.items()}
 
 
 def _without_names(lines: Sequence[bytes]) -> list[bytes]:
-    """Pairs as another version wrote them, with another id and another name of their group."""
+    """Pairs as written by another version, with other IDs and group names."""
     rows = [json.loads(line) for line in lines]
     return lines_of(*({**row, "id": "0" * 32, "group": "g"} for row in rows))
 
@@ -382,7 +382,7 @@ def _without_names(lines: Sequence[bytes]) -> list[bytes]:
 def test_prompts_keep_their_sides(
     rows: list[Row], more: list[Row], earlier: Split, split: Split
 ) -> None:
-    """Whatever the shares and the seeds; all other pairs are where a split would have them."""
+    """Old prompts stay under any fractions and seeds; new ones go where a fresh split has them."""
     split = replace(split, exact=False)
     more = [{**row, "prompt": f"new {number}"} for number, row in enumerate(more)]
     had = staged_lines(lines_of(*rows), split=earlier).sides
@@ -402,8 +402,8 @@ def test_prompts_keep_their_sides(
 def test_old_sides_that_leak_are_settled(
     rows: list[Row], more: list[Row], asked: Asked, earlier: Split, split: Split
 ) -> None:
-    """A split that did not know the trainer: test keeps a prompt that several sides have."""
-    asked = Asked(asked.target, replace(asked.options, lossy="flatten"))  # every pair is written
+    """After a split without --for, a prompt in several splits stays in test."""
+    asked = Asked(asked.target, replace(asked.options, lossy="flatten"))  # writes every pair
     old = staged_lines(lines_of(*rows), split=earlier).sides
     lines = {side: outcome.lines for side, outcome in old.items()}
     assume(any(lines.values()))

@@ -1,6 +1,6 @@
 """The laws over sizes that cross every size in the code: few rows and tiny sizes, or many rows.
 
-`make test` takes up to some thousand rows, `make stress` takes 100,000.
+`make test` takes up to a few thousand rows, `make stress` takes 100,000.
 """
 
 import json
@@ -42,7 +42,7 @@ every_scene = pytest.mark.parametrize("name", SCENES)
 
 
 def left_of(name: str, rows: list[Row], form: Form = "file", workers: int = 0) -> Left:
-    """What a scene leaves, held against what it must be."""
+    """The result of a scene, after checking it."""
     scene = SCENES[name]
     with tempfile.TemporaryDirectory() as folder:
         left = play(scene, rows, Path(folder), form, workers)
@@ -51,7 +51,7 @@ def left_of(name: str, rows: list[Row], form: Form = "file", workers: int = 0) -
 
 
 class Way(NamedTuple):
-    """How rows are given to a run, and the sizes in the code meanwhile."""
+    """The form in which rows are given to a run, and the sizes in the code."""
 
     form: Form
     in_order: bool
@@ -72,7 +72,7 @@ WAYS = st.builds(
 @examples(6)
 @given(size=st.integers(40, 120), seed=st.integers(0, 99), way=WAYS)
 def test_no_size_can_be_seen(name: str, size: int, seed: int, way: Way) -> None:
-    """Laws 5 and 6: any sizes, files, order and workers give what one file gives, and rightly."""
+    """Laws 5 and 6: any sizes, files, order and workers give the result of one file."""
     scene = SCENES[name]
     rows = rows_for(scene.reads, size, seed)
     alone = left_of(name, rows)
@@ -87,7 +87,7 @@ def test_no_size_can_be_seen(name: str, size: int, seed: int, way: Way) -> None:
 
 @every_scene
 def test_thousands_of_rows(name: str) -> None:
-    """More than 683 pairs, 1,024 draws, 1,000 rows of Parquet; and more files than may be open."""
+    """More than 683 pairs, 1,024 draws, 1,000 rows of Parquet, and more files than may be open."""
     rows = rows_for(SCENES[name].reads, 2500, 1)
     alone = left_of(name, rows)
     sharded = left_of(name, mixed(rows) if SCENES[name].any_order else rows, "shards")
@@ -97,14 +97,14 @@ def test_thousands_of_rows(name: str) -> None:
 @pytest.mark.stress
 @every_scene
 def test_a_hundred_thousand_rows(name: str) -> None:
-    """Every command, at real sizes."""
+    """Every command on 100,000 rows, with real sizes."""
     left_of(name, rows_for(SCENES[name].reads, 100_000, 2))
 
 
 @pytest.mark.stress
 @every_scene
 def test_tens_of_thousands_of_rows_in_any_order(name: str) -> None:
-    """More than are sorted at once, or written by one process; spread over files, and packed."""
+    """More rows than are sorted at once or written by one process, in several files."""
     rows = rows_for(SCENES[name].reads, 34_000, 3)
     alone = left_of(name, rows).contents()
     given_rows = mixed(rows) if SCENES[name].any_order else rows
@@ -113,11 +113,11 @@ def test_tens_of_thousands_of_rows_in_any_order(name: str) -> None:
     assert left_of(name, given_rows, "packed").contents() == alone
 
 
-# What takes two inputs, or several commands -------------------------------------------------
+# Commands with two inputs, and several commands ---------------------------------------------
 
 
 def _numbers_of_copies(rows: list[Row]) -> dict[tuple[str, str, str], tuple[float, ...]]:
-    """Of each content gap and scores of the strongest copy; unknown is least."""
+    """The gap and scores of the strongest copy of each content; unknown is lowest."""
     found: dict[tuple[str, str, str], tuple[float, ...]] = {}
     for row in rows:
         gap = gap_of(row)
@@ -132,7 +132,7 @@ def _opposite(key: tuple[str, str, str]) -> tuple[str, str, str]:
 
 
 def _changed(rows: list[Row]) -> list[Row]:
-    """Rows of which some are lost, some flipped, some rescored and some new."""
+    """Rows of which some are removed, flipped, rescored or new."""
     changed = []
     for number, row in enumerate(mixed(rows)):
         if number % 5 == 2:
@@ -185,7 +185,7 @@ out_dir = "{folder}/out"
 
 
 def _check_recipe(rows: list[Row], folder: Path) -> None:
-    """A recipe gives the bytes of a pipe."""
+    """A recipe writes the bytes of a pipe."""
     (folder / "rows.jsonl").write_bytes(lines_of(rows))
     (folder / "recipe.toml").write_text(RECIPE.format(folder=folder))
     run("run", "-q", str(folder / "recipe.toml"))
@@ -201,7 +201,7 @@ def _check_recipe(rows: list[Row], folder: Path) -> None:
 
 
 def _check_samples_nest(rows: list[Row], folder: Path) -> None:
-    """Law 7: a smaller sample is part of a larger one, and more rows take none of another side."""
+    """Law 7: a smaller sample is part of a larger one; more rows move no pair to another split."""
     path, more = folder / "rows.jsonl", folder / "more.jsonl"
     path.write_bytes(lines_of(rows))
     more.write_bytes(lines_of(pairs_of(len(rows) // 2, 77)))
@@ -222,7 +222,7 @@ def _check_samples_nest(rows: list[Row], folder: Path) -> None:
 
 
 def _check_show(rows: list[Row], folder: Path) -> None:
-    """A pair is found by its id, wherever it is."""
+    """A pair is found by its ID, wherever it is."""
     path, ids = folder / "rows.jsonl", folder / "with-ids.jsonl"
     path.write_bytes(lines_of(rows))
     run("dedupe", "-q", str(path), "-o", str(ids))
@@ -251,7 +251,7 @@ each_of_several = pytest.mark.parametrize("name", SEVERAL)
 def test_several_commands_and_no_size(
     name: str, size: int, seed: int, small: dict[str, int]
 ) -> None:
-    """The same with tiny sizes."""
+    """Several commands in a row give the same with tiny sizes."""
     reads, check = SEVERAL[name]
     with tempfile.TemporaryDirectory() as folder, sizes(small):
         check(rows_for(reads, size, seed), Path(folder))
@@ -265,12 +265,12 @@ def test_several_commands_and_many_rows(name: str, size: int, tmp_path: Path) ->
     check(rows_for(reads, size, 4), tmp_path)
 
 
-# Sizes that stand by themselves -------------------------------------------------------------
+# Single sizes -------------------------------------------------------------------------------
 
 
 @pytest.mark.stress
 def test_more_files_than_16_bits_hold(tmp_path: Path) -> None:
-    """Places of 70,000 files are told apart."""
+    """Positions in 70,000 files are told apart, more than 16 bits can number."""
     folder = tmp_path / "rows"
     folder.mkdir()
     for number in range(70_000):
@@ -282,7 +282,7 @@ def test_more_files_than_16_bits_hold(tmp_path: Path) -> None:
 
 
 def test_more_scores_than_are_remembered(tmp_path: Path) -> None:
-    """Scores and gaps are rounded alike before and after the caches have forgotten them."""
+    """Scores and gaps are rounded alike before and after the caches overflow."""
     scores = [0.1 * number + 0.2 for number in range(6000)] * 2
     rows = [
         {"prompt": f"Q{at}", "response": said, "score": score - (said == "b") * 0.1}

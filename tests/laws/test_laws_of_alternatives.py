@@ -1,4 +1,4 @@
-"""Several answers in a row: each is written with what its own item says, and with nothing else's.
+"""Several answers in a row: each is written with the data of its own item only.
 
 The oracle is the row itself: the item at the index that a pair names.
 """
@@ -31,7 +31,7 @@ MODEL = "choices[].model"
 
 @st.composite
 def items(draw: st.DrawFn) -> Row:
-    """One item of a response, scored by its side."""
+    """One item of a response, scored by position."""
     message: Row = {"role": "assistant", "content": draw(st.sampled_from(["A", "B", "C", "D"]))}
     if thought := draw(st.sampled_from([None, "", "hm", "aha"])):
         message[draw(st.sampled_from(["reasoning_content", "reasoning"]))] = thought
@@ -45,7 +45,7 @@ def items(draw: st.DrawFn) -> Row:
 
 
 def rows() -> st.SearchStrategy[list[Row]]:
-    """Rows with an item for each answer; each row asks something of its own."""
+    """Rows with an item per answer, each row with its own question."""
     lists = st.lists(st.lists(items(), min_size=1, max_size=4), min_size=1, max_size=4)
     return lists.map(
         lambda drawn: [
@@ -66,7 +66,7 @@ SCORES = st.sampled_from(["choices[].score", "scores[]", "scores"])
 
 
 def item_of(pair: Row, side: str, given_rows: list[Row]) -> Row:
-    """The item that a side of a pair was made of."""
+    """The item from which a side of a pair was made."""
     row = given_rows[
         int(
             pair["prompt"][1:]
@@ -79,7 +79,7 @@ def item_of(pair: Row, side: str, given_rows: list[Row]) -> Row:
 
 
 def spoken(answer: Any) -> tuple[str, str]:
-    """Words and thinking of an answer, which is never more than one turn."""
+    """The text and thinking of an answer, which is at most one turn."""
     if isinstance(answer, str):
         return answer, ""
     (turn,) = answer
@@ -92,13 +92,13 @@ def thought(message: Row) -> str:
 
 
 def meta_of(pair: Row, name: str, side: str) -> Any:
-    """What the meta of a pair says of one side."""
+    """The meta values of one side of a pair."""
     meta = pair.get("meta", {})
     return meta.get(name, meta.get(f"{side}_{name}"))
 
 
 def check(outcome: Outcome, given_rows: list[Row]) -> None:
-    """Hold each side of each pair against its item, and the counts of marks against the pairs."""
+    """Compare each side of each pair with its item, and the counts of marks with the pairs."""
     counted: dict[str, int] = {}
     for pair in outcome.rows:
         for side in ("chosen", "rejected"):
@@ -120,7 +120,7 @@ def check(outcome: Outcome, given_rows: list[Row]) -> None:
 @examples(250)
 @given(given_rows=rows(), response=PATHS, score=SCORES)
 def test_each_side_is_its_own_item(given_rows: list[Row], response: str, score: str) -> None:
-    """Words, thinking, score, --keep and marks, from a file, a packed file and a pipe."""
+    """Text, thinking, score, --keep and marks are correct from a file, compressed file and pipe."""
     lines, how = lines_of(*given_rows), asked(response, score)
     expected = pair_lines(lines, how)
     check(expected, given_rows)
@@ -138,7 +138,7 @@ def test_each_side_is_its_own_item(given_rows: list[Row], response: str, score: 
 def test_dropped_answers_are_in_no_pair(
     given_rows: list[Row], response: str, dropped: set[str]
 ) -> None:
-    """--drop-rows: exactly the answers that are marked, each under its reason."""
+    """--drop-rows drops exactly the marked answers, each under its reason."""
     outcome = pair_lines(
         lines_of(*given_rows), asked(response, "scores", drop_rows=frozenset(dropped))
     )
@@ -162,7 +162,7 @@ def test_dropped_answers_are_in_no_pair(
 def test_one_score_is_never_that_of_several_answers(
     given_rows: list[Row], response: str, score: float
 ) -> None:
-    """Such rows are bad; a row with one answer has one score."""
+    """One score for several answers makes the row bad; with one answer it is fine."""
     options = asked(response, "score").read
     for row in given_rows:
         line = json.dumps({**row, "score": score}).encode()

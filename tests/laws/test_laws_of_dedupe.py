@@ -1,4 +1,4 @@
-"""dedupe: what stays is the strongest of its kind, whatever order it came in."""
+"""dedupe: the strongest pair of its kind stays, whatever the order."""
 
 import tracemalloc
 from collections import Counter, defaultdict
@@ -39,7 +39,7 @@ UNKNOWN = Decimal("-Infinity")
 
 
 def strength_of(pair: Row) -> Strength:
-    """What makes a pair the stronger one: its gap, then its chosen score; unknown is least."""
+    """The strength of a pair: its gap, then its chosen score; unknown is lowest."""
     gap, score = (
         UNKNOWN if number is None else Decimal(repr(number))
         for number in (pair["gap"], pair["chosen_score"])
@@ -48,7 +48,7 @@ def strength_of(pair: Row) -> Strength:
 
 
 def key_of(pair: Row, by: tuple[str, ...]) -> tuple[Any, ...]:
-    """What pairs of one kind agree in."""
+    """What pairs of one kind have in common."""
     chosen, rejected = answers_of(pair)
     contents = {
         "content": identity_of(pair),
@@ -66,7 +66,7 @@ def reversed_identity(pair: Row) -> tuple[str, str, str, str]:
 
 
 def expected_strengths(pairs: list[Row], asked: Dedupe) -> Counter[tuple[Any, Strength]]:
-    """What must stay, naively: for each kind its strongest, told by kind and strength."""
+    """What must stay, computed naively: the strongest strength of each kind."""
     best: dict[tuple[Any, ...], Row] = {}
     for pair in pairs:
         known = best.get(identity_of(pair))
@@ -89,7 +89,7 @@ def _loses(pair: Row, best: dict[tuple[Any, ...], Row], conflicts: str) -> bool:
 @examples(160)
 @given(lines=pair_lines_mixed(), asked=dedupes())
 def test_dedupe_keeps_what_a_naive_one_keeps(lines: list[bytes], asked: Dedupe) -> None:
-    """Of each kind one pair stays, as strong as any; contradictions go as was asked."""
+    """One pair of each kind stays, a strongest one; contradictions are treated as asked."""
     pairs, left = staged_lines(lines), staged_lines(lines, asked)
     found = Counter((key_of(pair, asked.by), strength_of(pair)) for pair in left.rows)
     assert found == expected_strengths(pairs.rows, asked)
@@ -99,7 +99,7 @@ def test_dedupe_keeps_what_a_naive_one_keeps(lines: list[bytes], asked: Dedupe) 
 @examples(80)
 @given(lines=pair_lines_mixed(), asked=dedupes())
 def test_what_stays_was_there_and_comes_as_it_came(lines: list[bytes], asked: Dedupe) -> None:
-    """The output is a part of the input, word for word and in its order."""
+    """The output is a part of the input, byte for byte and in its order."""
     remaining = iter(staged_lines(lines).lines)
     assert all(line in remaining for line in staged_lines(lines, asked).lines)
 
@@ -121,7 +121,7 @@ def test_dedupe_does_not_hang_on_arrival(
 @examples(110)
 @given(lines=pair_lines_mixed(), asked=dedupes())
 def test_dedupe_twice_is_dedupe_once(lines: list[bytes], asked: Dedupe) -> None:
-    """Nothing more goes in a second run."""
+    """A second run drops nothing more."""
     once = staged_lines(lines, asked)
     again = staged_lines(once.lines, asked)
     assert again.lines == once.lines
@@ -133,7 +133,7 @@ def test_dedupe_twice_is_dedupe_once(lines: list[bytes], asked: Dedupe) -> None:
 def test_shards_without_duplicates_are_deduped_to_the_same(
     lines: list[bytes], data: st.DataObject
 ) -> None:
-    """Dedupe of deduped shards is dedupe of the whole."""
+    """Dedupe of deduped shards equals dedupe of the whole."""
     shards = [staged_lines(shard, Dedupe()).lines for shard in data.draw(shards_of(lines))]
     assert staged_shards(shards, Dedupe()).contents() == staged_lines(lines, Dedupe()).contents()
 
@@ -141,7 +141,7 @@ def test_shards_without_duplicates_are_deduped_to_the_same(
 @examples(110)
 @given(rows=pair_rows(), asked=dedupes())
 def test_settled_conflicts_leave_no_contradiction(rows: list[Row], asked: Dedupe) -> None:
-    """With drop and strongest no pair is left that another one contradicts; keep counts them."""
+    """With drop and strongest, no contradiction remains; keep counts them."""
     left = staged_lines(lines_of(*rows), replace(asked, by=("content",)))
     identities = {identity_of(pair) for pair in left.rows}
     contradicted = [pair for pair in left.rows if reversed_identity(pair) in identities]
@@ -154,7 +154,7 @@ def test_settled_conflicts_leave_no_contradiction(rows: list[Row], asked: Dedupe
 
 
 def _contradiction(over: float | None, under: float | None) -> list[bytes]:
-    """A over B and B over A with these gaps, the second of them as a chat."""
+    """A over B and B over A with these gaps, the second as a chat."""
     said = {"A": [{"role": "assistant", "content": "A"}], "Q": [{"role": "user", "content": "Q"}]}
     return lines_of(
         {"prompt": "Q", "chosen": "A", "rejected": "B", "gap": over},
@@ -177,7 +177,7 @@ def _contradiction(over: float | None, under: float | None) -> list[bytes]:
 def test_the_wider_gap_wins_a_contradiction(
     over: float | None, under: float | None, gaps: list[float]
 ) -> None:
-    """Strongest keeps the wider gap, and neither where the gaps are equal or unknown."""
+    """`strongest` keeps the wider gap, and neither pair if the gaps are equal or unknown."""
     for lines in permutations(_contradiction(over, under)):
         strongest = staged_lines(lines, Dedupe(conflicts="strongest"))
         assert [pair["gap"] for pair in strongest.rows] == gaps
@@ -199,7 +199,7 @@ def test_other_questions_do_not_contradict() -> None:
 
 @pytest.mark.parametrize("order", list(permutations(range(4))))
 def test_the_strongest_copy_stays(order: tuple[int, ...]) -> None:
-    """The widest gap stays, then the higher chosen score, in any order of arrival."""
+    """The widest gap stays, then the higher chosen score, in any order."""
     rows: list[Row] = [
         {"chosen_score": 0.5, "rejected_score": 0.0, "chosen_origin": "a:1"},
         {"chosen_score": 0.9, "rejected_score": 0.4, "chosen_origin": "a:2"},
@@ -215,7 +215,7 @@ def test_the_strongest_copy_stays(order: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_copies_as_strong_are_told_apart_by_what_they_say(order: tuple[int, ...]) -> None:
-    """Of copies that differ in meta, index or group only, the same one stays in any order."""
+    """Of copies that differ only in meta, index or group, the same one stays in any order."""
     text = {"prompt": "Q", "chosen": "A", "rejected": "B"}
     rows: list[Row] = [
         {**text, "group": "g", "meta": {"k": 1}},
@@ -231,7 +231,7 @@ class _NoTexts:
     """Texts where none are needed."""
 
     def pair(self, entry: IndexedPair, /) -> Pair:
-        """Never asked for."""
+        """Never called."""
         raise AssertionError(entry)
 
 
@@ -244,7 +244,7 @@ def _entries(count: int) -> Iterator[IndexedPair]:
 
 @pytest.mark.full
 def test_dedupe_holds_digests_only() -> None:
-    """A distinct pair takes 110 bytes at most, beside what puts any number of them in order."""
+    """A distinct pair takes at most 110 bytes, beyond a fixed amount for sorting."""
     count, ordering = 60_000, 3_500_000
     stage = Dedupe(conflicts="strongest")
     tracemalloc.start()
@@ -263,19 +263,19 @@ _WORDS = [f"word{number}" for number in range(40)]
 
 
 def runs_of(text: str) -> frozenset[tuple[str, ...]]:
-    """The runs of five words of a text, or all of it where it is shorter."""
+    """The five-word shingles of a text, or the whole text if it is shorter."""
     words = text.casefold().split()
     return frozenset(tuple(words[at : at + 5]) for at in range(max(1, len(words) - 4)))
 
 
 def jaccard(one: str, other: str) -> float:
-    """The share of their runs that two texts have in common."""
+    """The Jaccard similarity of two texts' shingles."""
     ours, theirs = runs_of(one), runs_of(other)
     return len(ours & theirs) / len(ours | theirs)
 
 
 def are_near(one: Row, other: Row, asked: Dedupe) -> bool:
-    """Whether two pairs are near-duplicates of each other in what is asked."""
+    """Whether two pairs are near-duplicates in the given fields."""
     assert asked.near is not None
     sides = ("prompt", "chosen") if asked.near_on in (None, "both") else (str(asked.near_on),)
     return all(jaccard(one[side], other[side]) >= asked.near for side in sides)
@@ -283,7 +283,7 @@ def are_near(one: Row, other: Row, asked: Dedupe) -> bool:
 
 @st.composite
 def wordy(draw: st.DrawFn) -> str:
-    """Some forty words, of which the last are others now and then, or one in the middle."""
+    """About forty words, some at the end or one in the middle varied."""
     words = list(_WORDS)
     last, middle = draw(st.integers(0, 10)), draw(st.sampled_from([None, None, 7, 20]))
     words[len(words) - last :] = [f"other{draw(st.integers(0, 1))}"] * last
@@ -295,7 +295,7 @@ def wordy(draw: st.DrawFn) -> str:
 
 @st.composite
 def wordy_rows(draw: st.DrawFn) -> list[Row]:
-    """Pairs whose prompts and chosen answers come nearer to each other or less near."""
+    """Pairs whose prompts and chosen answers are more or less similar."""
     prompts = draw(st.lists(wordy(), min_size=1, max_size=3))
     answers = draw(st.lists(wordy(), min_size=1, max_size=4))
     row = st.fixed_dictionaries(
@@ -310,7 +310,7 @@ def wordy_rows(draw: st.DrawFn) -> list[Row]:
 
 
 def near_dedupes() -> st.SearchStrategy[Dedupe]:
-    """Everything that can be asked about near-duplicates."""
+    """All options for near-duplicates."""
     return st.builds(
         Dedupe,
         by=st.sampled_from([("content",), ("content",), ("prompt",)]),
@@ -321,14 +321,14 @@ def near_dedupes() -> st.SearchStrategy[Dedupe]:
 
 
 def near_counts(found: Staged) -> tuple[list[str], Row]:
-    """What stays, and the counts."""
+    """The remaining pairs, and the counts."""
     return found.contents(), found.counts()
 
 
 @examples(110)
 @given(rows=wordy_rows(), asked=near_dedupes())
 def test_only_near_duplicates_of_stronger_pairs_go(rows: list[Row], asked: Dedupe) -> None:
-    """Whatever --near takes away is as near as was asked to a stronger pair that stays."""
+    """Each pair that --near drops is as similar as requested to a stronger pair that stays."""
     exact = staged_lines(lines_of(*rows), replace(asked, near=None))
     left = staged_lines(lines_of(*rows), asked)
     gone = [pair for pair in exact.rows if pair not in left.rows]
@@ -348,7 +348,7 @@ def test_only_near_duplicates_of_stronger_pairs_go(rows: list[Row], asked: Dedup
 def test_near_duplicates_do_not_hang_on_arrival(
     rows: list[Row], asked: Dedupe, chance: Random
 ) -> None:
-    """The same pairs stay in any order, and all of them in a second run."""
+    """The same pairs stay in any order, and a second run drops none."""
     shuffled = list(rows)
     chance.shuffle(shuffled)
     once = staged_lines(lines_of(*rows), asked)
@@ -359,14 +359,14 @@ def test_near_duplicates_do_not_hang_on_arrival(
 @examples(60)
 @given(rows=wordy_rows(), asked=near_dedupes())
 def test_case_and_space_alone_tell_no_pairs_apart(rows: list[Row], asked: Dedupe) -> None:
-    """Texts that differ in case and white space are always found to be near."""
+    """Texts that differ only in case and white space are always found."""
     left = staged_lines(lines_of(*rows), asked).rows
     alike = replace(asked, near=1.0)
     assert [both for both in combinations(left, 2) if are_near(*both, alike)] == []
 
 
 def test_system_messages_case_and_space_are_no_difference() -> None:
-    """The same words in capitals, on more lines or under a system message are the same."""
+    """Texts that differ only in case, line breaks or a system message are the same."""
     words = " ".join(_WORDS)
     system = {"role": "system", "content": "Be brief."}
     prompts = [words, words.upper(), words.replace(" ", "\n  ")]
@@ -379,7 +379,7 @@ def test_system_messages_case_and_space_are_no_difference() -> None:
 
 @pytest.mark.parametrize("threshold", [0.5, 0.7, 0.8, 0.9])
 def test_nearly_all_near_duplicates_are_found(threshold: float) -> None:
-    """Of 400 pairs that are near another one, right at the threshold or nearer, 1 in 50 stays."""
+    """Of 400 pairs at the threshold or above, at most 1 in 50 is missed."""
     chance = Random(7)  # noqa: S311 - fixed, so that it finds the same today and tomorrow
     rows: list[Row] = []
     for number in range(400):

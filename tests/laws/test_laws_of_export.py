@@ -1,4 +1,4 @@
-"""Export: whatever the pairs and the trainer, what is written can be trained on."""
+"""Export: whatever the pairs and the trainer, the rows can be trained on."""
 
 import json
 import re
@@ -43,7 +43,7 @@ LETTERS = Tokenization(
         {},
     ),
 )
-"""A token for each letter of a chat."""
+"""A token for each character of a chat."""
 
 CHANCE = st.randoms(use_true_random=False)
 
@@ -97,7 +97,7 @@ ALLOWED = {
 
 @st.composite
 def _step(draw: st.DrawFn, arguments: Sequence[str]) -> list[Row]:
-    """A turn of the model, and maybe what tools or the user said then."""
+    """An assistant turn, perhaps followed by a tool result or a user turn."""
     said: Row = {"role": "assistant", "content": draw(st.sampled_from(_WORDS))}
     if thought := draw(st.sampled_from(_THOUGHTS)):
         said["reasoning_content"] = thought
@@ -122,7 +122,7 @@ def pair_row(
     arguments: Sequence[str] = (*_SOUND, *_BROKEN),
     prompts: Sequence[Any] = _PROMPTS,
 ) -> Row:
-    """A pair of trajectories that share some steps; one may be the beginning of the other."""
+    """A pair of trajectories that share some steps; one may be a prefix of the other."""
     shared, one, other = (
         [turn for step in draw(st.lists(_step(arguments), max_size=most)) for turn in step]
         for most in (1, 2, 2)
@@ -154,11 +154,11 @@ PAIRS_IN = st.one_of(PLAIN_PAIRS, *[st.lists(pair_row(), max_size=6)] * 3)
 UNGREETED_PAIRS = st.lists(pair_row(prompts=[*_PROMPTS[:10], *_PROMPTS[11:]]), max_size=6)
 SOUND_PAIRS = st.lists(pair_row(_SOUND, _PROMPTS[:9]), max_size=6)
 
-# What is asked ----------------------------------------------------------------------------
+# Options ----------------------------------------------------------------------------------
 
 
 class Asked(NamedTuple):
-    """A trainer, and how pairs become its examples."""
+    """A target with its options."""
 
     target: Target
     options: ExportOptions
@@ -166,7 +166,7 @@ class Asked(NamedTuple):
 
 @st.composite
 def asked_of(draw: st.DrawFn, names: Sequence[str] = tuple(TARGETS)) -> Asked:
-    """Every target, with all words that it knows."""
+    """Every target, with all options that it knows."""
     target = target_named(draw(st.sampled_from(names)))
     if target.hosts:
         host = draw(st.sampled_from([*target.hosts.values()]))
@@ -191,7 +191,7 @@ def asked_of(draw: st.DrawFn, names: Sequence[str] = tuple(TARGETS)) -> Asked:
 
 
 class Exported(NamedTuple):
-    """What a run wrote, by side, and what it counted."""
+    """The rows of a run by split, and its counts."""
 
     files: Mapping[str, list[bytes]]
     ledger: Ledger
@@ -203,7 +203,7 @@ class Exported(NamedTuple):
 
     @property
     def lines(self) -> list[bytes]:
-        """The rows of all sides."""
+        """The rows of all splits."""
         return [line for side, lines in self.files.items() if _is_side(side) for line in lines]
 
     @property
@@ -212,7 +212,7 @@ class Exported(NamedTuple):
         return [json.loads(line) for line in self.lines]
 
     def contents(self, without: str = "") -> list[str]:
-        """The rows, whatever their order, less a column."""
+        """The rows sorted, without one column."""
         rows = [{key: row[key] for key in row if key != without} for row in self.rows]
         return sorted(json.dumps(row, sort_keys=True) for row in rows)
 
@@ -222,7 +222,7 @@ def _is_side(name: str) -> bool:
 
 
 def export_shards(shards: Sequence[Sequence[bytes]], asked: Asked) -> Exported:
-    """Export lines that are spread over files to one output."""
+    """Export lines in several files to one output."""
     return _export(shards, [WHOLE] * len(shards), asked, [WHOLE])
 
 
@@ -232,12 +232,12 @@ def export_lines(lines: Sequence[bytes], asked: Asked) -> Exported:
 
 
 def export_rows(rows: Sequence[Row], asked: Asked) -> Exported:
-    """The same, of rows."""
+    """The same for rows."""
     return export_lines(lines_of(*rows), asked)
 
 
 def export_folder(train: Sequence[Row], val: Sequence[Row], asked: Asked) -> Exported:
-    """Export two sides, and the files around them."""
+    """Export two splits, with the files next to them."""
     names = ["train", "val", *asked.target.extra_names]
     return _export([lines_of(*train), lines_of(*val)], ["train", "val"], asked, names)
 
@@ -260,11 +260,11 @@ def _export(
     return Exported({name: output.lines for name, output in outputs.items()}, ledger)
 
 
-# What a row says --------------------------------------------------------------------------
+# The content of a row ---------------------------------------------------------------------
 
 
 class Said(NamedTuple):
-    """The prompt of a row, and its two answers."""
+    """The prompt of a row and its two answers."""
 
     prompt: list[Row]
     chosen: list[Row]
@@ -272,7 +272,7 @@ class Said(NamedTuple):
 
 
 def said_in(row: Row, name: str) -> Said:
-    """What a row of a target says, in messages, read without any code of the program."""
+    """The messages of a target's row, read without prefpairs code."""
     if name == "nemo-rl-ranked":
         return Said(row["context"], *(each["completion"] for each in row["completions"]))
     if name == "openai":
@@ -323,7 +323,7 @@ READABLE = list(PAIR_FORMATS)
 @given(PAIRS_IN, asked_of(PAIRED))
 @examples(250)
 def test_rows_can_be_trained_on(rows: list[Row], asked: Asked) -> None:
-    """Two different answers of the model, neither empty, to a prompt that waits for one."""
+    """Two different, non-empty assistant answers to a prompt that ends before an assistant turn."""
     for row in export_rows(rows, asked).rows:
         prompt, chosen, rejected = said_in(row, asked.target.name)
         assert prompt
@@ -338,7 +338,7 @@ def test_rows_can_be_trained_on(rows: list[Row], asked: Asked) -> None:
 
 
 def _plain(answer: list[Row]) -> list[Row]:
-    """An answer with the arguments of calls as text, as a pair has them."""
+    """An answer with call arguments as text, as in a pair."""
     return [
         {**turn, "tool_calls": [_plain_call(call) for call in turn.get("tool_calls", [])]}
         for turn in answer
@@ -352,7 +352,7 @@ def _plain_call(call: Row) -> Row:
 
 
 def _says(turn: Row) -> bool:
-    """Whether a turn holds words or calls beside its thinking."""
+    """Whether a turn has text or calls besides its reasoning."""
     words = re.sub(r"\A<think>.*?</think>", "", turn["content"], flags=re.DOTALL)
     return bool(words.strip() or turn.get("tool_calls"))
 
@@ -360,7 +360,7 @@ def _says(turn: Row) -> bool:
 @given(UNGREETED_PAIRS, asked_of())
 @examples(250)
 def test_validate_finds_nothing(rows: list[Row], asked: Asked) -> None:
-    """Every row that is written would be trained on, says `validate` by rules of its own."""
+    """`validate`, by its own rules, finds nothing wrong with any exported row."""
     options = replace(asked.options, turns="auto")
     if asked.target.releases:
         options = replace(options, release=asked.target.releases[-1])
@@ -372,7 +372,7 @@ def test_validate_finds_nothing(rows: list[Row], asked: Asked) -> None:
 @given(PAIRS_IN, asked_of())
 @examples(150)
 def test_nothing_vanishes(rows: list[Row], asked: Asked) -> None:
-    """Every pair is written or dropped for a known reason, and the rows agree with the pairs."""
+    """Every pair is written or dropped for a known reason, and rows match the pairs."""
     found = export_rows(rows, asked)
     ledger, stage = found.ledger, found.stage
     assert ledger.rows_read == ledger.rows_used + ledger.rows_dropped.total() == len(rows)
@@ -390,12 +390,12 @@ def test_nothing_vanishes(rows: list[Row], asked: Asked) -> None:
 @given(PAIRS_IN, asked_of(), CHANCE, st.integers(1, 3))
 @examples(200)
 def test_order_does_not_matter(rows: list[Row], asked: Asked, chance: Random, count: int) -> None:
-    """Lines in another order, and in other files, give the same rows and the same counts."""
+    """Lines in another order and in other files give the same rows and counts."""
     expected = export_rows(rows, asked)
     shuffled = lines_of(*rows)
     chance.shuffle(shuffled)
     found = export_shards([shuffled[at::count] for at in range(count)], asked)
-    if asked.target.unpaired:  # which of several scores an answer brings along is not settled
+    if asked.target.unpaired:  # which of several scores an answer gets is not defined
         assert found.contents("score") == expected.contents("score")
         return
     assert found.contents() == expected.contents()
@@ -405,7 +405,7 @@ def test_order_does_not_matter(rows: list[Row], asked: Asked, chance: Random, co
 @given(PLAIN_PAIRS, CHANCE)
 @examples(100)
 def test_answers_one_by_one_have_an_order_of_their_own(rows: list[Row], chance: Random) -> None:
-    """Even the order of the rows does not depend on that of the pairs; scores are omitted here."""
+    """For trl-kto, even the order of rows does not depend on that of the pairs (without scores)."""
     texts = [{key: row[key] for key in ("prompt", "chosen", "rejected")} for row in rows]
     expected = export_rows(texts, _plainly("trl-kto")).lines
     chance.shuffle(texts)
@@ -415,14 +415,14 @@ def test_answers_one_by_one_have_an_order_of_their_own(rows: list[Row], chance: 
 @given(PAIRS_IN, PAIRS_IN, asked_of())
 @examples(100)
 def test_same_in_same_out(train: list[Row], val: list[Row], asked: Asked) -> None:
-    """The same bytes in every file, however often it is asked."""
+    """The same export gives the same bytes in every file."""
     assert export_folder(train, val, asked).files == export_folder(train, val, asked).files
 
 
 @given(PAIRS_IN, PAIRS_IN, asked_of())
 @examples(150)
 def test_columns(train: list[Row], val: list[Row], asked: Asked) -> None:
-    """All rows of all sides have the same; no name that a trainer gives a meaning; floats."""
+    """All rows of all splits have the same columns, no reserved names, and floats as scores."""
     found = export_folder(train, val, asked)
     assert len({tuple(row) for row in found.rows}) <= 1
     name = asked.target.name
@@ -436,7 +436,7 @@ def test_columns(train: list[Row], val: list[Row], asked: Asked) -> None:
 @given(PAIRS_IN, asked_of(TYPED))
 @examples(200)
 def test_first_rows_tell_all_types(rows: list[Row], asked: Asked) -> None:
-    """What is new in a row is new in one of the first, without a gap in between."""
+    """Rows with new types come first, without other rows in between."""
     seen: set[str] = set()
     brought = []
     for row in export_rows(rows, asked).rows:
@@ -450,7 +450,7 @@ def test_first_rows_tell_all_types(rows: list[Row], asked: Asked) -> None:
 @given(SOUND_PAIRS, asked_of(READABLE))
 @examples(250)
 def test_there_and_back(rows: list[Row], asked: Asked) -> None:
-    """Rows that are read back and written again are the same, but for what names their pairs."""
+    """Rows that are read back and exported again are the same, except for the pair's ID."""
     options = replace(asked.options, text=False, system="keep")
     if options.turns == "all":
         options = replace(options, reasoning_as="text")
@@ -464,7 +464,7 @@ def test_there_and_back(rows: list[Row], asked: Asked) -> None:
 
 
 def _exported_again(written: Exported, asked: Asked) -> Exported:
-    """What comes out when rows are read as what they are, and exported."""
+    """The result of exporting rows that were read in their own format."""
     pairs = [unwrap(row, asked.target.name) for row in written.rows]
     return export_rows(pairs, asked)
 
@@ -472,11 +472,11 @@ def _exported_again(written: Exported, asked: Asked) -> Exported:
 @given(PLAIN_PAIRS, st.sampled_from(READABLE), st.sampled_from(READABLE))
 @examples(150)
 def test_from_one_format_to_another(rows: list[Row], name: str, other: str) -> None:
-    """Texts that went through another trainer's format are what they would have been."""
+    """Texts are the same after a detour through another trainer's format."""
     first = export_rows(rows, _plainly(name)).rows
     through = export_rows([unwrap(row, "auto") for row in first], _plainly(other)).rows
     straight = export_rows(rows, _plainly(other)).rows
-    if name == other or "axolotl" not in (name, other):  # it trims answers, and leaves some out
+    if name == other or "axolotl" not in (name, other):  # it trims answers and omits some
         assert _said(through, other) == _said(straight, other)
 
 
@@ -487,14 +487,14 @@ def _said(rows: list[Row], name: str) -> list[str]:
 @given(PLAIN_PAIRS)
 @examples(50)
 def test_from_trl_to_nemo_rl(rows: list[Row]) -> None:
-    """Row for row what an export to NeMo RL itself would have written."""
+    """Row for row what a direct export to NeMo RL would write."""
     trl = export_rows(rows, _plainly("trl")).rows
     through = export_rows([unwrap(row, "auto") for row in trl], _plainly("nemo-rl"))
     assert through.contents() == export_rows(rows, _plainly("nemo-rl")).contents()
 
 
 def _plainly(name: str) -> Asked:
-    """A target, asked without any words."""
+    """A target with default options."""
     target = target_named(name)
     release = target.releases[-1] if target.releases else ""
     return Asked(target, ExportOptions(tool_args=target.tool_args, release=release))

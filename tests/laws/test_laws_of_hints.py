@@ -1,4 +1,4 @@
-"""Hints: whatever the traces, both sequences have the same tokens where they are to be compared."""
+"""Hints: whatever the traces, both sequences have the same tokens where they are compared."""
 
 import json
 from typing import Any
@@ -33,7 +33,7 @@ TURNS = st.builds(
 
 
 def written(rows: list[Row]) -> tuple[list[Row], Ledger]:
-    """What export makes of traces."""
+    """What export writes for traces."""
     output, ledger = Collected(), Ledger()
     with named_files({"t.jsonl": b"".join(lines_of(*rows))}) as inputs:
         plan = Plan(read=InputPlan(inputs=inputs), traces=TracePlan(TARGET, OPTIONS))
@@ -44,7 +44,7 @@ def written(rows: list[Row]) -> tuple[list[Row], Ledger]:
 @examples(200)
 @given(turns=st.lists(TURNS, min_size=1, max_size=7), reward=st.sampled_from([None, 0.5, 1]))
 def test_both_have_the_same_tokens(turns: list[Row], reward: Any) -> None:
-    """The student is the trace; the teacher without its hints is the student; places agree."""
+    """The student has the trace's text; the teacher without hints equals it; positions match."""
     asked = {"role": "user", "content": "Q"}
     trace = {"trace_id": "t", "turns": [asked, *turns], "final_reward": reward}
     rows, ledger = written([trace])

@@ -1,8 +1,8 @@
-"""What two texts say decides whether they are the same, and nothing else does.
+"""Two texts are the same if their content is, and only then.
 
-Texts are made of a plain description: who says what, which parts lie beside the words, which
-function is called with what, and which call a result answers. A description is written down in
-several ways, with ids and volatile fields at random. Equal descriptions must have equal digests,
+Texts are made from a plain description: who says what, which parts come with the text, which
+function is called with what, and which call a result answers. A description is written
+in several ways, with random IDs and volatile fields. Equal descriptions must have equal digests,
 however they are written, and different ones different digests.
 """
 
@@ -50,7 +50,7 @@ VOLATILE: list[Row] = [
 
 @st.composite
 def descriptions(draw: Any) -> list[Turn]:
-    """Who says what; a result names the number of a call that is still open."""
+    """Roles and contents; a result names the number of a call that is still open."""
     turns: list[Turn] = []
     waiting: list[int] = []
     count = 0
@@ -71,7 +71,7 @@ def descriptions(draw: Any) -> list[Turn]:
 
 
 def written(turns: Sequence[Turn], random: Random) -> list[Row]:
-    """A description as messages, as one of the many writers may write it."""
+    """A description as messages, written in one of many ways."""
     ids: list[str] = []
     messages = []
     for turn in turns:
@@ -109,25 +109,25 @@ def _function(call: tuple[str, Row], random: Random) -> Row:
 
 
 def meaning(turns: Sequence[Turn]) -> str:
-    """What a description says, as text in which values of different types differ."""
+    """A description as text in which values of different types differ."""
     return json.dumps(turns, sort_keys=True)
 
 
 def digest(turns: Sequence[Turn], random: Random, *, renumbered: bool) -> bytes:
-    """The digest of a description, written somehow."""
+    """The digest of a description, written in some way."""
     messages = read_messages(written(turns, random), "prompt")
     return digest_prompt(renumber_calls(messages) if renumbered else messages)
 
 
 def changed(turns: list[Turn], random: Random) -> list[Turn]:
-    """A description like another one, with one thing changed, which may be nothing."""
+    """A description with one thing changed, which may have no effect."""
     turns = [*turns]
     place = random.randrange(len(turns))
     turn = [*turns[place]]
     field = random.randrange(1, len(turn))
     if turn[0] == "tool" and field == 2:
         others = [at for at, one in enumerate(turns) if one[0] == "tool" and at > place]
-        if others:  # swap which calls two results answer
+        if others:  # swap the calls that two results answer
             last = others[-1]
             turns[place], turns[last] = (
                 (*turns[place][:2], turns[last][2]),
@@ -143,7 +143,7 @@ def changed(turns: list[Turn], random: Random) -> list[Turn]:
 
 
 def stands(turns: Sequence[Turn]) -> bool:
-    """Whether each result comes behind the call that it answers."""
+    """Whether each result comes after the call that it answers."""
     count = 0
     for turn in turns:
         if turn[0] == "assistant":
@@ -157,13 +157,13 @@ def stands(turns: Sequence[Turn]) -> bool:
 def test_ids_order_of_keys_and_volatile_fields_do_not_count(
     turns: list[Turn], random: Random, renumbered: bool
 ) -> None:
-    """The same content has one digest, however it is written, also with its calls renumbered."""
+    """The same content has one digest, however it is written, even with its calls renumbered."""
     assert digest(turns, random, renumbered=renumbered) == digest(turns, random, renumbered=False)
 
 
 @given(descriptions(), st.randoms(use_true_random=False))
 def test_a_change_of_content_changes_the_digest(turns: list[Turn], random: Random) -> None:
-    """Words, thoughts, parts, calls, arguments, and which call a result answers all count."""
+    """Text, reasoning, parts, calls, arguments, and which call a result answers all count."""
     other = changed(turns, random)
     if stands(other):
         same = meaning(turns) == meaning(other)
@@ -175,7 +175,7 @@ def test_a_change_of_content_changes_the_digest(turns: list[Turn], random: Rando
 def test_answers_to_different_prompts_never_pair(
     turns: list[Turn], others: list[Turn], random: Random
 ) -> None:
-    """Law 3, with everything that a prompt may hold; and equal prompts always meet."""
+    """Law 3, with everything that a prompt may contain: only equal prompts pair, and always."""
     ask: Turn = ("user", "?", ())
     prompts = [[*turns, ask], [*random.choice([turns, others, changed(turns, random)]), ask]]
     if not all(map(stands, prompts)):
@@ -190,7 +190,7 @@ def test_answers_to_different_prompts_never_pair(
 
 @given(descriptions(), st.randoms(use_true_random=False))
 def test_a_record_is_read_as_it_was_written(turns: list[Turn], random: Random) -> None:
-    """What was carried is carried on, whole."""
+    """A record keeps its whole content when it is written and read."""
     messages = renumber_calls(read_messages(written(turns, random), "prompt"))
     assert read_messages(json.loads(json.dumps(messages)), "prompt") == messages
 
@@ -216,7 +216,7 @@ IDS = st.sampled_from(["", "x", "y", "call_1", "call_2", "call_0", "call_1234567
 
 @st.composite
 def records(draw: Any) -> list[Row]:
-    """Messages as records hold them, with calls and results that need not fit together."""
+    """Messages as in records, with calls and results that need not match."""
     arguments = JSON.map(json.dumps) | st.sampled_from(ODD)
     calls = st.lists(
         st.builds(tool_call, st.sampled_from("fg"), arguments, IDS, st.just("function")), max_size=2
@@ -252,20 +252,20 @@ CALLS_IN_PARTS = st.builds(
 
 @given(records())
 def test_a_stranger_finds_the_same(messages: list[Row]) -> None:
-    """docs/concepts.md is enough to write identity again, to the bit."""
+    """An implementation from docs/concepts.md alone finds the same identity, to the bit."""
     assert digest_prompt(messages) == digest_of(messages, "user")
 
 
 @given(JSON)
 def test_canonical_json_does_not_depend_on_a_library(value: Any) -> None:
-    """The same for any value, and equal values are read from it again."""
+    """Canonical JSON is the same for any value in both implementations, and can be read back."""
     written = canonical_json(value)
     assert written.decode() == canonical(value)
     assert json.loads(written) == value
 
 
 def _with_calls_as_parts(ids: Sequence[str], results: Sequence[str]) -> list[Row]:
-    """Two calls and their results, as Anthropic writes them."""
+    """Two calls and their results in Anthropic's format."""
     calls = [
         {"type": "tool_use", "id": one, "name": "f", "input": {"x": at}}
         for at, one in enumerate(ids)
@@ -282,7 +282,7 @@ def _with_calls_as_parts(ids: Sequence[str], results: Sequence[str]) -> list[Row
 
 
 def test_ids_of_calls_among_parts_do_not_count() -> None:
-    """Answers that differ in them alone are the same, prompts meet, and results stay bound."""
+    """Answers that differ only in these IDs are equal, prompts pair, and results stay bound."""
     one = _with_calls_as_parts(["toolu_1", "toolu_2"], ["toolu_1", "toolu_2"])
     other = _with_calls_as_parts(["toolu_8", "toolu_7"], ["toolu_8", "toolu_7"])
     swapped = _with_calls_as_parts(["toolu_8", "toolu_7"], ["toolu_7", "toolu_8"])
@@ -309,7 +309,7 @@ def test_ids_of_calls_among_parts_do_not_count() -> None:
 
 
 def test_swapped_results_are_another_text() -> None:
-    """10 for A and 30 for B is not the opposite; the ids themselves say nothing."""
+    """10 for A and 30 for B differs from the opposite; the IDs themselves do not matter."""
 
     def told(first: str, second: str, *ids: str) -> list[Row]:
         calls = [

@@ -1,4 +1,4 @@
-"""Commands on pairs: every pair is accounted for, and comes out as it went in."""
+"""Commands on pairs: every pair is accounted for and written as it was read."""
 
 import json
 from collections import Counter
@@ -56,7 +56,7 @@ MAYBE_SPLIT = st.one_of(st.none(), splits())
 
 
 def expect_balance(found: Staged) -> None:
-    """The rows and each stage add up, one stage hands on to the next, reasons are known."""
+    """The rows and each stage add up, each stage passes its pairs on, reasons are known."""
     ledger, counts = found.ledger, found.counts()
     rows = counts["rows"]
     assert rows["read"] == rows["used"] + sum(rows["dropped"].values()) + rows["bad"]
@@ -91,7 +91,7 @@ def test_ledgers_balance_through_any_chain(  # noqa: PLR0913, PLR0917 - each kin
     split: Split | None,
     chance: Random,
 ) -> None:
-    """Each row is used, dropped or bad, and each pair goes on, or is lost for a known reason."""
+    """Each row is used, dropped or bad; each pair is passed on, or lost for a known reason."""
     mixed = [*lines, *trouble, *unfit, *blank]
     chance.shuffle(mixed)
     found = staged_lines(mixed, *chain, split=split)
@@ -107,7 +107,7 @@ def test_ledgers_balance_through_any_chain(  # noqa: PLR0913, PLR0917 - each kin
 def test_stages_balance_behind_pair(
     lines: list[bytes], asked: Asked, chain: list[Stage], split: Split | None
 ) -> None:
-    """In one run from rollouts on, the first stage finds what `pair` would write."""
+    """In one run from rollouts, the first stage gets what `pair` would write."""
     found = staged_rollouts(lines, asked, *chain, split=split)
     written = len(pair_lines(lines, asked).lines)
     stages = found.ledger.stages
@@ -119,11 +119,11 @@ def test_stages_balance_behind_pair(
     assert written == found.ledger.pairs == len(found.lines)
 
 
-# The same bytes, whatever they came through -----------------------------------------------
+# The same bytes from any container --------------------------------------------------------
 
 
 def expect_same_sides(one: Staged, other: Staged) -> None:
-    """Both runs wrote the same bytes to each side."""
+    """Both runs wrote the same bytes for each split."""
     assert one.sides.keys() == other.sides.keys()
     for side, outcome in one.sides.items():
         assert outcome.lines == other.sides[side].lines
@@ -148,7 +148,7 @@ def test_pipes_and_containers_do_not_matter(
 
 @pytest.mark.parametrize("stage", [staged_piped, staged_packed])
 def test_copies_through_a_pipe_are_told_apart(stage: Callable[..., Staged]) -> None:
-    """Copies of a pair that only their text tells apart are settled while others still arrive."""
+    """Copies of a pair that differ only in their text are decided while others still arrive."""
     text = {"prompt": "Q", "chosen": "A", "rejected": "B"}
     lines = lines_of(
         {**text, "meta": {"k": 2}}, {**text, "meta": {"k": 1}}, {**text, "chosen": "C"}
@@ -162,7 +162,7 @@ def test_copies_through_a_pipe_are_told_apart(stage: Callable[..., Staged]) -> N
 def test_commands_write_the_lines_of_pair_as_they_are(
     lines: list[bytes], asked: Asked, chain: list[Stage]
 ) -> None:
-    """Through any chain of commands the lines that `pair` wrote stay the same, byte for byte."""
+    """Through any chain of commands, lines written by `pair` stay the same, byte for byte."""
     pairs = pair_lines(lines, asked).lines
     assert staged_lines(pairs).lines == pairs
     left = pairs
@@ -176,7 +176,7 @@ def test_commands_write_the_lines_of_pair_as_they_are(
 @examples(80)
 @given(lines=pair_lines_mixed())
 def test_pairs_that_were_read_once_read_as_themselves(lines: list[bytes]) -> None:
-    """Rows of others become pairs in the first command; later ones change nothing about them."""
+    """Foreign rows become pairs in the first command; later ones do not change them."""
     once = staged_lines(lines)
     again = staged_lines(once.lines)
     assert again.lines == once.lines
@@ -189,7 +189,7 @@ ANYTHING_SAID = st.text(st.sampled_from(["A", *'\x00\x1f\x7f\t\b\u2028\\/"é☃�
 
 @st.composite
 def _respelt(draw: st.DrawFn, line: bytes) -> bytes:
-    """The line of a pair, spelt as we do or otherwise."""
+    """A pair's line in our spelling or another one."""
     row = json.loads(line)
     spelt = {
         "as it was": line,
@@ -211,7 +211,7 @@ def _respelt(draw: st.DrawFn, line: bytes) -> bytes:
 def test_lines_that_go_out_as_they_stand_are_what_encoding_gives(
     lines: list[bytes], said: list[str], data: st.DataObject
 ) -> None:
-    """Lines of ours that are held back are not encoded again; those passed on are."""
+    """Lines are passed on unchanged only if they are what encoding the pair would give."""
     more = [{"prompt": f"Q{text}", "chosen": f"A{text}", "rejected": text} for text in said]
     more += [{"prompt": "Q", "chosen": "A", "rejected": f"B{text}"} for text in WORDS]
     ours = staged_lines([*lines, *lines_of(*more)]).lines
@@ -225,11 +225,11 @@ def test_lines_that_go_out_as_they_stand_are_what_encoding_gives(
             assert one.summary() == other.summary()
 
 
-# One run and several ----------------------------------------------------------------------
+# One run or several -----------------------------------------------------------------------
 
 
 def one_by_one(lines: list[bytes], chain: list[Stage], split: Split | None) -> Staged:
-    """The commands of a chain, each in its own run on what the one before wrote."""
+    """Run each command of a chain on the output of the one before."""
     for command in chain:
         lines = list(staged_lines(lines, command).lines)
     return staged_lines(lines, split=split)
@@ -240,7 +240,7 @@ def one_by_one(lines: list[bytes], chain: list[Stage], split: Split | None) -> S
 def test_one_run_does_what_several_do(
     lines: list[bytes], chain: list[Stage], split: Split | None
 ) -> None:
-    """A chain of commands in one run writes the same bytes as the commands one after the other."""
+    """A chain in one run writes the same bytes as the commands one after the other."""
     whole = staged_lines(lines, *chain, split=split)
     expect_same_sides(whole, one_by_one(lines, chain, split))
 
@@ -255,7 +255,7 @@ def test_one_run_does_what_several_do(
 def test_one_run_from_rollouts_does_what_several_do(
     rows: list[Row], asked: Asked, chain: list[Stage], split: Split | None
 ) -> None:
-    """The same where the run begins with rollouts: the pairs need not be written in between."""
+    """The same from rollouts on, without writing the pairs in between."""
     lines = lines_of(*rows)
     whole = staged_rollouts(lines, asked, *chain, split=split)
     expect_same_sides(whole, one_by_one(list(pair_lines(lines, asked).lines), chain, split))
@@ -266,7 +266,7 @@ def test_one_run_from_rollouts_does_what_several_do(
 def test_one_run_from_rollouts_of_any_format_does_what_several_do(
     lines: list[bytes], asked: Asked, chain: list[Stage], split: Split | None
 ) -> None:
-    """The same for every format of rollouts, with tools, chats and odd rows among them."""
+    """The same for every rollout format, including tools, chats and odd rows."""
     whole = staged_rollouts(lines, asked, *chain, split=split)
     expect_same_sides(whole, one_by_one(list(pair_lines(lines, asked).lines), chain, split))
 
@@ -288,7 +288,7 @@ ACROSS = Asked(strategy="stratified", across_prompts=True)
 def test_groups_and_both_prompts_are_known_in_one_run(
     asked: Asked, chain: list[Stage], split: Split | None
 ) -> None:
-    """Groups of several prompts, and pairs across them, fare in one run as they do in several."""
+    """Groups with several prompts, and pairs across them, give the same in one run or several."""
     lines = lines_of(
         *(
             {
@@ -312,7 +312,7 @@ def test_groups_and_both_prompts_are_known_in_one_run(
 
 @pytest.mark.parametrize("later", [Dedupe(), Sample(max_pairs=9), Sample(per_group=9)])
 def test_later_commands_keep_an_asked_order(later: Stage) -> None:
-    """What `sample --order` has put in order stays so in what comes behind it in one run."""
+    """The order from `sample --order` is kept by later commands in the same run."""
     rows = [{"prompt": f"Q{place}", "chosen": "A", "rejected": "B"} for place in range(9)]
     chain = [Sample(order="shuffle"), later]
     whole = staged_lines(lines_of(*rows), *chain)
@@ -323,7 +323,7 @@ def test_later_commands_keep_an_asked_order(later: Stage) -> None:
 
 
 def _length(text: object) -> int:
-    """The characters of all that an answer says, a line for each message, thought and call."""
+    """The length of an answer, with a line for each message, reasoning and call."""
     said: list[str] = []
     for role, content, thoughts, _, called, _ in json.loads(content_of(text, "assistant")):
         assert role in ("assistant", "tool")
@@ -334,7 +334,7 @@ def _length(text: object) -> int:
 @examples(110)
 @given(lines=pair_lines_mixed(), asked=filters())
 def test_filter_decides_pair_by_pair(lines: list[bytes], asked: Filter) -> None:
-    """A pair passes or not, whatever else there is; nothing else goes in a second run."""
+    """A pair passes or not, whatever other pairs there are; a second run drops nothing more."""
     found = staged_lines(lines, asked)
     alone = [line for one in lines for line in staged_lines([one], asked).lines]
     assert found.lines == alone
@@ -344,7 +344,7 @@ def test_filter_decides_pair_by_pair(lines: list[bytes], asked: Filter) -> None:
 @examples(110)
 @given(lines=pair_lines_mixed(), asked=filters())
 def test_filter_keeps_what_is_within_its_bounds(lines: list[bytes], asked: Filter) -> None:
-    """Exactly the pairs stay that meet every bound; one without the number asked about goes."""
+    """Exactly the pairs within all bounds stay; a pair without the required number is dropped."""
     pairs = staged_lines(lines).rows
     expected = [
         pair
@@ -370,7 +370,7 @@ def _has_fit_lengths(pair: Row, asked: Filter) -> bool:
 
 
 def test_commands_by_name_are_told_apart_in_one_run() -> None:
-    """The stages of a run stand in the order of its commands, each with its own counts."""
+    """The stages of a run are reported in the order of its commands, each with its own counts."""
     rows = [{"prompt": f"Q{number}", "chosen": "A", "rejected": "B"} for number in range(10)]
     chain = (Dedupe(), Sample(max_pairs=6), Filter(max_answer_chars=5))
     found = staged_lines(lines_of(*rows, *rows), *chain, split=Split(exact=True))
@@ -382,5 +382,5 @@ def test_commands_by_name_are_told_apart_in_one_run() -> None:
 @examples(60)
 @given(lines=pair_lines_mixed(), asked=samples())
 def test_the_same_run_twice_writes_the_same_bytes(lines: list[bytes], asked: Sample) -> None:
-    """What one run leaves in memory does not steer the next."""
+    """Two runs in one process write the same bytes."""
     assert staged_lines(lines, asked).lines == staged_lines(lines, asked).lines

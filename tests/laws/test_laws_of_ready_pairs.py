@@ -1,4 +1,4 @@
-"""What holds for pairs that stand ready in traces."""
+"""The laws for ready-made pairs in traces."""
 
 import json
 from typing import Any
@@ -45,14 +45,14 @@ TRACES = st.fixed_dictionaries(
 
 
 def traces() -> st.SearchStrategy[list[Row]]:
-    """A few traces of few words, so that copies come up."""
+    """A few traces with few words, so that there are copies."""
     return st.lists(TRACES, min_size=1, max_size=5)
 
 
 @examples(150)
 @given(rows=traces(), chance=st.randoms(use_true_random=False))
 def test_order_does_not_matter(rows: list[Row], chance: Any) -> None:
-    """Law 5: shuffled and cut up, the same pairs; with `--order key` in the same order."""
+    """Law 5: shuffled and resharded, the same pairs; with `--order key` in the same order."""
     lines = lines_of(*rows)
     expected = pair_lines(lines, Asked(source="traces"))
     chance.shuffle(lines)
@@ -71,7 +71,7 @@ def test_order_does_not_matter(rows: list[Row], chance: Any) -> None:
 @examples(100)
 @given(rows=traces())
 def test_however_they_are_read(rows: list[Row]) -> None:
-    """Law 6: files, packed files, arrays and pipes give the same lines."""
+    """Law 6: files, compressed files, arrays and pipes give the same lines."""
     lines = lines_of(*rows)
     expected = pair_lines(lines, Asked(source="traces"))
     for other in (
@@ -87,7 +87,7 @@ def test_however_they_are_read(rows: list[Row]) -> None:
 @examples(200)
 @given(rows=traces())
 def test_they_can_be_trained_on_and_are_accounted_for(rows: list[Row]) -> None:
-    """Laws 1 to 4: no scores, different answers, none of them empty, each once, all counted."""
+    """Laws 1 to 4: no scores, different non-empty answers, no duplicates, all counted."""
     outcome = pair_lines(lines_of(*rows), Asked(source="traces"))
     pairs = [row for row in outcome.rows if row["gap"] is None]
     assert len({pair["id"] for pair in pairs}) == len(pairs)

@@ -1,4 +1,4 @@
-"""report: which pairs are on the page depends on the seed and on their content."""
+"""report: the pairs on the page depend on the seed and their content."""
 
 import json
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ OF_PLACES = ("origins", "who", "indexes")
 def on_the_page(
     shards: Sequence[Sequence[bytes]], number: int, asked: Asked | None = None
 ) -> list[Row]:
-    """The pairs on a page about these files, or about the pairs that `pair` would make of them."""
+    """The pairs on the page about these files, or about the pairs that `pair` would make."""
     with looked_at(shards, asked) as plan:
         ledger, gallery = Ledger(), Gallery(number, seed=0)
         found = survey(plan, ledger, gallery.add)
@@ -41,7 +41,7 @@ def on_the_page(
 def test_any_order_of_pairs_gives_the_same_page(
     given_lines: list[bytes], number: int, chance: Random, data: st.DataObject
 ) -> None:
-    """Shuffling lines and cutting files anew changes nothing but where pairs came from."""
+    """Shuffling lines and resharding files changes only the origins of pairs."""
     shuffled = list(given_lines)
     chance.shuffle(shuffled)
     shards = data.draw(shards_of(shuffled))
@@ -53,6 +53,6 @@ def test_any_order_of_pairs_gives_the_same_page(
 def test_rollouts_show_the_pairs_that_they_give(
     given_lines: list[bytes], asked: Asked, number: int
 ) -> None:
-    """A page about rollouts holds the pairs that a page about their pairs holds."""
+    """A page about rollouts has the pairs of a page about their pairs."""
     made = pair_lines(given_lines, asked)
     assert on_the_page([given_lines], number, asked) == on_the_page([made.lines], number)

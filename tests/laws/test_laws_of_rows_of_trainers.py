@@ -1,4 +1,4 @@
-"""Rows of trainers' files, with anything anywhere in them: read, or refused, and judged."""
+"""Rows of trainers' files with arbitrary changes: read or rejected, and judged."""
 
 import json
 from copy import deepcopy
@@ -36,7 +36,7 @@ VALUES = st.one_of(
 
 @st.composite
 def broken_rows(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
-    """A row of a target in which one or two values are something else, or gone."""
+    """A row of a target in which one or two values are replaced or missing."""
     name, row = draw(st.sampled_from(ROWS))
     row = json.loads(json.dumps(row))
     for _ in range(draw(st.integers(1, 2))):
@@ -60,7 +60,7 @@ def broken_rows(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 @given(broken_rows(), st.sampled_from(["auto", *PAIR_FORMATS]))
 @examples(600)
 def test_a_row_is_read_or_bad(given_row: tuple[str, dict[str, Any]], dialect: str) -> None:
-    """Whatever it contains, it is a pair, a loss with a reason, or a bad row."""
+    """Any row is a pair, a loss with a reason, or bad."""
     data = json.dumps(given_row[1]).encode()
     try:
         reading = read_pair(data, lambda row: unwrap(row, dialect))
@@ -72,7 +72,7 @@ def test_a_row_is_read_or_bad(given_row: tuple[str, dict[str, Any]], dialect: st
 @given(broken_rows(), st.sampled_from(list(TARGETS)), st.booleans())
 @examples(600)
 def test_a_row_is_judged(given_row: tuple[str, dict[str, Any]], target: str, another: bool) -> None:
-    """By the rules of its own trainer, of another one, and of each host."""
+    """Any row gets a verdict by the rules of its own trainer, another one, and each host."""
     name, row = given_row
     held = target_named(target if another else name)
     for rules in (held.rules, *(host.rules for host in held.hosts.values())):

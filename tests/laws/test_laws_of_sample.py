@@ -30,12 +30,12 @@ ORDERED: list[Literal["shuffle", "easy-first", "hard-first"]] = [
 
 
 def counted(outcome: Staged) -> Counter[str]:
-    """The pairs of an outcome without their origins; copies count."""
+    """The pairs of an outcome without origins, with the number of copies."""
     return Counter(outcome.without_origins())
 
 
 def by_group(outcome: Staged) -> dict[str, Counter[str]]:
-    """The same, group by group."""
+    """The same, by group."""
     groups = defaultdict(list)
     for pair, line in zip(outcome.rows, outcome.without_origins(), strict=True):
         groups[pair["group"]].append(line)
@@ -43,7 +43,7 @@ def by_group(outcome: Staged) -> dict[str, Counter[str]]:
 
 
 def at_gap(pair: Row) -> float:
-    """The gap of a pair; one that is not known comes behind all others."""
+    """The gap of a pair; unknown ones come last."""
     return float("inf") if pair["gap"] is None else pair["gap"]
 
 
@@ -53,7 +53,7 @@ def at_gap(pair: Row) -> float:
 @examples(80)
 @given(lines=pair_lines_mixed(), count=st.integers(1, 15), seed=st.integers(0, 99))
 def test_exactly_so_many_are_drawn(lines: list[bytes], count: int, seed: int) -> None:
-    """--max-pairs N gives N pairs, or all of them where there are no more."""
+    """--max-pairs N gives N pairs, or all if there are fewer."""
     everything = staged_lines(lines)
     drawn = staged_lines(lines, Sample(max_pairs=count, seed=seed))
     assert len(drawn.rows) == min(count, len(everything.rows))
@@ -62,7 +62,7 @@ def test_exactly_so_many_are_drawn(lines: list[bytes], count: int, seed: int) ->
 
 @pytest.mark.parametrize("count", [1, 511, 512, 513, 1023, 1024, 1025, 2047, 2048, 3000, 3001])
 def test_exactly_so_many_are_drawn_of_thousands(count: int) -> None:
-    """The same where what cannot be drawn any more is let go on the way: the smaller are part."""
+    """The same with thousands, of which most are discarded early; smaller samples are nested."""
     lines = lines_of(*numbered_rows(3000))
     drawn = staged_lines(lines, Sample(max_pairs=count))
     assert len(drawn.lines) == min(count, 3000)
@@ -74,7 +74,7 @@ def test_exactly_so_many_are_drawn_of_thousands(count: int) -> None:
 @examples(80)
 @given(lines=pair_lines_mixed(), count=st.integers(1, 5), seed=st.integers(0, 99))
 def test_each_group_gives_so_many(lines: list[bytes], count: int, seed: int) -> None:
-    """--per-group N gives N pairs of each group, or all of it where it has no more."""
+    """--per-group N gives N pairs of each group, or all if it has fewer."""
     everything = by_group(staged_lines(lines))
     drawn = by_group(staged_lines(lines, Sample(per_group=count, seed=seed)))
     assert drawn.keys() == everything.keys()
@@ -86,7 +86,7 @@ def test_each_group_gives_so_many(lines: list[bytes], count: int, seed: int) -> 
 @examples(60)
 @given(lines=pair_lines_mixed(), fraction=st.floats(0, 1), seed=st.integers(0, 99))
 def test_a_fraction_is_decided_pair_by_pair(lines: list[bytes], fraction: float, seed: int) -> None:
-    """--fraction takes a pair or not, whatever else there is."""
+    """--fraction takes a pair or not, whatever other pairs there are."""
     asked = Sample(fraction=fraction, seed=seed)
     alone = [line for one in lines for line in staged_lines([one], asked).without_origins()]
     assert staged_lines(lines, asked).without_origins() == alone
@@ -105,7 +105,7 @@ def test_nothing_and_everything_are_fractions(lines: list[bytes], seed: int) -> 
 def test_a_number_and_a_share_draw_the_same(
     lines: list[bytes], count: int, fraction: float
 ) -> None:
-    """Of a sample by number and one by share, the smaller is part of the larger."""
+    """Of a sample by number and one by fraction, the smaller is part of the larger."""
     by_number = counted(staged_lines(lines, Sample(max_pairs=count)))
     by_share = counted(staged_lines(lines, Sample(fraction=fraction)))
     both = counted(staged_lines(lines, Sample(max_pairs=count, fraction=fraction)))
@@ -119,7 +119,7 @@ def test_a_number_and_a_share_draw_the_same(
 @examples(60)
 @given(lines=pair_lines_mixed(), asked=samples())
 def test_a_larger_sample_holds_the_smaller(lines: list[bytes], asked: Sample) -> None:
-    """What is drawn of few is drawn of more, in number, in share and per group."""
+    """A larger sample contains the smaller, by number, fraction and group."""
     alone = replace(asked, max_pairs=None, per_group=None)
     for chain in (
         [replace(asked, max_pairs=count) for count in (1, 2, 3, 5, 8, None)],
@@ -149,7 +149,7 @@ def test_a_sample_does_not_hang_on_arrival(
 def test_samples_of_shards_sampled_again_are_a_sample_of_the_whole(
     lines: list[bytes], asked: Sample, data: st.DataObject
 ) -> None:
-    """Each shard can be sampled where it lies; the same words draw the rest."""
+    """Sampling each shard and then the merged samples equals sampling the whole."""
     shards = [staged_lines(shard, asked).lines for shard in data.draw(shards_of(lines))]
     assert counted(staged_shards(shards, asked)) == counted(staged_lines(lines, asked))
 
@@ -157,7 +157,7 @@ def test_samples_of_shards_sampled_again_are_a_sample_of_the_whole(
 @pytest.mark.parametrize("asked", [Sample(max_pairs=3), Sample(per_group=3)])
 @pytest.mark.parametrize("copies", [5, 3000])
 def test_copies_of_a_pair_are_told_apart_by_what_they_say(asked: Sample, copies: int) -> None:
-    """Where only some copies of a pair are drawn, the same ones are in any order, and by shards."""
+    """If only some copies of a pair are drawn, they are the same in any order, and by shards."""
     text = {"prompt": "Q", "chosen": "A", "rejected": "B"}
     lines = lines_of(*({**text, "group": "g", "meta": {"k": number}} for number in range(copies)))
     whole = staged_lines(lines, asked)
@@ -168,7 +168,7 @@ def test_copies_of_a_pair_are_told_apart_by_what_they_say(asked: Sample, copies:
 
 
 def test_large_samples_of_shards_are_a_sample_of_the_whole() -> None:
-    """The same with thousands, of which most are let go on the way, and with any order of them."""
+    """The same with thousands, most of which are discarded early, in any order."""
     lines = lines_of(*numbered_rows(6000, groups=7))
     for asked in (Sample(max_pairs=600), Sample(per_group=90), Sample(max_pairs=600, per_group=90)):
         shards = [staged_lines(lines[part::3], asked).lines for part in range(3)]
@@ -183,7 +183,7 @@ def test_large_samples_of_shards_are_a_sample_of_the_whole() -> None:
 def test_added_pairs_only_take_the_place_of_others(
     lines: list[bytes], more: list[bytes], asked: Sample
 ) -> None:
-    """No pair is drawn because other pairs were added."""
+    """Adding pairs can only displace others from a sample."""
     drawn = counted(staged_lines(lines, replace(asked, max_pairs=2, per_group=None)))
     again = counted(staged_lines([*lines, *more], replace(asked, max_pairs=2, per_group=None)))
     assert again - drawn <= counted(staged_lines(more))
@@ -195,7 +195,7 @@ def test_added_pairs_only_take_the_place_of_others(
 @examples(80)
 @given(lines=pair_lines_mixed(), asked=samples())
 def test_an_order_changes_nothing_but_the_order(lines: list[bytes], asked: Sample) -> None:
-    """Every order writes the same pairs: as they came, or by gap, with unknown ones last."""
+    """Every order has the same pairs: as they came, or by gap with unknown ones last."""
     inputs = staged_lines(lines, replace(asked, order="input"))
     remaining = iter(staged_lines(lines).lines)
     assert all(line in remaining for line in inputs.lines)
@@ -213,7 +213,7 @@ def test_an_order_changes_nothing_but_the_order(lines: list[bytes], asked: Sampl
 def test_an_asked_order_does_not_hang_on_arrival(
     rows: list[Row], asked: Sample, chance: Random
 ) -> None:
-    """Where no two pairs are the same, an order other than that of the input is one order."""
+    """If all pairs differ, an --order other than the input's does not depend on the input."""
     shuffled = list(rows)
     chance.shuffle(shuffled)
     for order in ORDERED:
@@ -227,7 +227,7 @@ def test_an_asked_order_does_not_hang_on_arrival(
 @examples(80)
 @given(rows=different_rows(least=1), more=different_rows(), seed=st.integers(0, 99))
 def test_added_pairs_are_shuffled_in(rows: list[Row], more: list[Row], seed: int) -> None:
-    """Pairs that are added stand among the others, which keep their order."""
+    """Added pairs are inserted; the others keep their order."""
     shuffle = Sample(order="shuffle", seed=seed)
     added = [{**row, "prompt": f"new {row['prompt']}"} for row in more]
     before = staged_lines(lines_of(*rows), shuffle).without_origins()
@@ -235,7 +235,7 @@ def test_added_pairs_are_shuffled_in(rows: list[Row], more: list[Row], seed: int
     assert [line for line in after if line in before] == before
 
 
-# As often as another ----------------------------------------------------------------------
+# Equally often ----------------------------------------------------------------------------
 
 SEEDS = 400
 
@@ -247,7 +247,7 @@ def unevenness(counts: Iterable[int], expected: float) -> float:
 
 @cache
 def drawn_places(count: int, groups: int, **asked: Any) -> list[list[int]]:
-    """For each seed the numbers of the pairs that are drawn of so many, as they are written."""
+    """For each seed, the numbers of the drawn pairs in output order."""
     lines = lines_of(*numbered_rows(count, groups))
     runs = [staged_lines(lines, Sample(**asked, seed=seed)).rows for seed in range(SEEDS)]
     return [[int(pair["prompt"].split()[1]) for pair in rows] for rows in runs]
@@ -258,7 +258,7 @@ def _times(draws: Sequence[Sequence[int]]) -> Counter[int]:
 
 
 def test_each_pair_is_drawn_as_often() -> None:
-    """Over 400 seeds, 20 of 60: each is drawn about as often, alone and beside its neighbour."""
+    """Over 400 seeds, 20 of 60: each is drawn about equally often, alone and with its neighbor."""
     draws = drawn_places(60, 1, max_pairs=20)
     assert {len(set(places)) for places in draws} == {20}
     times = _times(draws)
@@ -271,7 +271,7 @@ def test_each_pair_is_drawn_as_often() -> None:
 
 
 def test_each_pair_of_a_group_is_drawn_as_often() -> None:
-    """Over 400 seeds, 3 of each of six groups of ten: each is drawn about as often."""
+    """Over 400 seeds, 3 of each of six groups of ten: each is drawn about equally often."""
     draws = drawn_places(60, 6, per_group=3)
     assert {len(places) for places in draws} == {18}
     times = _times(draws)
@@ -283,10 +283,10 @@ def test_each_pair_of_a_group_is_drawn_as_often() -> None:
 
 
 def test_groups_are_drawn_from_independently() -> None:
-    """Which of its pairs one group gives says nothing about the next one."""
+    """Which pairs one group gives is independent of the next group."""
     draws = drawn_places(60, 6, per_group=5)
     both = sum(place + 1 in places for places in draws for place in places if place % 6 != 5)
-    # 50 neighbours of other groups, each drawn together in a quarter of 400 seeds: 5,000 times
+    # 50 neighbors in different groups, each drawn together in a quarter of 400 seeds: 5,000 times
     assert 4_700 < both < 5_300
 
 
@@ -302,19 +302,19 @@ def test_each_pair_is_as_often_in_a_fraction() -> None:
 
 
 def test_each_pair_stands_anywhere_in_a_shuffle_as_often() -> None:
-    """Over 400 seeds each of twelve pairs is at each of twelve places about 33 times."""
+    """Over 400 seeds, each of twelve pairs is at each of twelve positions about 33 times."""
     orders = drawn_places(12, 1, order="shuffle")
     times = Counter((place, number) for order in orders for place, number in enumerate(order))
     counts = [times[place, number] for place in range(12) for number in range(12)]
     # chi-square with 121 degrees of freedom: 1 in 1,000 is below 78.5, 1 in 1,000 above 174.8
     assert 78.5 < unevenness(counts, SEEDS / 12) * 11 / 12 < 174.8
     rising = sum(number < later for order in orders for number, later in pairwise(order))
-    # half of 4,400 neighbours rise, give or take 21
+    # half of 4,400 neighbors rise, give or take 21
     assert 2_100 < rising < 2_300
 
 
 def test_another_seed_draws_others() -> None:
-    """Of two samples of 20 of 60 under neighbouring seeds, a third is common on average."""
+    """Samples of 20 of 60 with consecutive seeds have a third in common on average."""
     draws = drawn_places(60, 1, max_pairs=20)
     common = sum(len({*one} & {*other}) for one, other in pairwise(draws))
     # 399 times 6.67, give or take 35
@@ -322,7 +322,7 @@ def test_another_seed_draws_others() -> None:
 
 
 def test_who_is_drawn_stands_anywhere_in_a_shuffle() -> None:
-    """A sample says nothing about a shuffle under the same seed: half of it is in each half."""
+    """A sample is independent of a shuffle with the same seed: half of it is in each half."""
     drawn = drawn_places(60, 1, max_pairs=20)
     orders = drawn_places(60, 1, order="shuffle")
     first = sum(len({*places} & {*order[:30]}) for places, order in zip(drawn, orders, strict=True))

@@ -1,4 +1,4 @@
-"""What is shown, of any texts whatever."""
+"""Properties of `show` on any texts."""
 
 import re
 from typing import Any
@@ -51,7 +51,7 @@ _VIEWS = st.builds(View, st.integers(40, 140), st.booleans(), st.booleans())
 
 @given(_PAIRS, _TEXTS, _VIEWS)
 def test_rows_fit_and_steer_nothing(pair: Pair, place: str, view: View) -> None:
-    """No row is wider than it may be, and none holds what a terminal obeys."""
+    """No row is wider than allowed, and none contains control characters."""
     for row in pair_rows(pair, place, 1, view):
         text = _text(row)
         assert width_of(row) <= view.width
@@ -61,7 +61,7 @@ def test_rows_fit_and_steer_nothing(pair: Pair, place: str, view: View) -> None:
 
 @given(_TEXTS, _TEXTS, st.integers(80, 140))
 def test_all_that_answers_say_is_there(chosen: str, rejected: str, width: int) -> None:
-    """In order, each in its column, but for the blanks where rows end."""
+    """All text is shown in order, each answer in its column, except blanks at the ends of rows."""
     columns = (width - 3) // 2
     rows = [_text(row) for row in pair_rows(_pair("Q", chosen, rejected), "", 1, View(width, True))]
     begin = next(place for place, row in enumerate(rows) if "┼" in row) + 1
@@ -73,7 +73,7 @@ def test_all_that_answers_say_is_there(chosen: str, rejected: str, width: int) -
 
 
 def _in_columns(row: str) -> list[str]:
-    """The signs that begin in each column; what has no width belongs to the sign before it."""
+    """The characters that begin in each column; zero-width ones belong to the one before."""
     cells: list[str] = []
     for sign in row:
         columns = columns_of(sign)
@@ -86,13 +86,13 @@ def _in_columns(row: str) -> list[str]:
 
 
 def _bare(text: str) -> str:
-    """A text without blanks, and without marks that may have lost the sign they stand on."""
+    """A text without white space and zero-width characters."""
     return "".join(sign for sign in text if not sign.isspace() and columns_of(sign))
 
 
 @given(_TEXTS, st.integers(1, 50))
 def test_wrapped_rows_hold_the_line(text: str, columns: int) -> None:
-    """Of a line nothing is lost but a blank between rows."""
+    """Wrapping a line loses nothing but a blank between rows."""
     line = visible_text(text).replace("\n", " ")
     rows = [_text(row) for row in wrapped([Span(line)], columns)]
     assert "".join("".join(rows).split()) == "".join(line.split())
@@ -101,7 +101,7 @@ def test_wrapped_rows_hold_the_line(text: str, columns: int) -> None:
 
 @given(st.text("abc", max_size=30), st.text("abc", max_size=30), st.integers(0, 300))
 def test_matches_are_in_both(left: str, right: str, steps: int) -> None:
-    """In order, and never over each other, however little effort is made."""
+    """Matches are in both texts, in order and without overlap, with any effort limit."""
     ours = theirs = 0
     for match in matches(left, right, Effort(steps)):
         assert match.left >= ours

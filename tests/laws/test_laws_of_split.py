@@ -1,4 +1,4 @@
-"""split: no key is on two sides, and its side depends on the seed and the key alone."""
+"""split: no key is in two splits, and its split depends on the seed and the key alone."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ BOTH = ("chosen", "rejected")
 
 
 def keys_of(pair: Row, by: str) -> set[str]:
-    """What must not stand on two sides, as text: one key, one an answer, or none."""
+    """The keys that must not be in two splits, as text: one, one per answer, or none."""
     meta = pair.get("meta") or {}
     if by == "prompt":
         return prompts_of(pair)
@@ -51,7 +51,7 @@ def keys_of(pair: Row, by: str) -> set[str]:
 
 
 def sides_of_keys(parted: Staged, by: str) -> dict[str, set[str]]:
-    """The sides that each key is on."""
+    """The splits that contain each key."""
     sides = defaultdict(set)
     for side, outcome in parted.sides.items():
         for pair in outcome.rows:
@@ -61,7 +61,7 @@ def sides_of_keys(parted: Staged, by: str) -> dict[str, set[str]]:
 
 
 def contents_of_sides(parted: Staged) -> dict[str, list[str]]:
-    """The pairs of each side, without their origins and order."""
+    """The pairs of each split, without origins and order."""
     return {side: outcome.contents() for side, outcome in parted.sides.items()}
 
 
@@ -69,7 +69,7 @@ def contents_of_sides(parted: Staged) -> dict[str, list[str]]:
 
 
 def expect_no_leak(parted: Staged, by: str) -> None:
-    """No key is on two sides."""
+    """No key is in two splits."""
     sides = sides_of_keys(parted, by)
     assert {key: found for key, found in sides.items() if len(found) > 1} == {}
 
@@ -77,19 +77,19 @@ def expect_no_leak(parted: Staged, by: str) -> None:
 @examples(110)
 @given(rows=st.one_of(pair_rows(), rows_across()), asked=splits(by=["prompt", "prompt", "group"]))
 def test_no_prompt_stands_on_two_sides(rows: list[Row], asked: Split) -> None:
-    """Each prompt is on one side, in text or chat form, and so do both prompts of a pair."""
+    """Each prompt is in one split, as text or chat, including both prompts of a pair."""
     expect_no_leak(staged_lines(lines_of(*rows), split=asked), asked.by)
 
 
 @examples(110)
 @given(rows=rows_with_tasks(), asked=splits(by=["meta.task"]))
 def test_no_task_stands_on_two_sides(rows: list[Row], asked: Split) -> None:
-    """The same for values in meta, once for both answers or once for each."""
+    """The same for values in meta, one for both answers or one for each."""
     expect_no_leak(staged_lines(lines_of(*rows), split=asked), asked.by)
 
 
 def test_tasks_of_both_answers_are_kept_together() -> None:
-    """A pair whose answers belong to two tasks stays only where both come to the same side."""
+    """A pair whose answers belong to two tasks stays only if both are in the same split."""
     alone: list[Row] = [{"prompt": f"Q{task}", "meta": {"task": task}} for task in range(20)]
     both: list[Row] = [
         {"prompt": f"Q{task}", "meta": {"chosen_task": task, "rejected_task": task + 1}}
@@ -107,7 +107,7 @@ def test_tasks_of_both_answers_are_kept_together() -> None:
 @examples(80)
 @given(lines=pair_lines_mixed(), asked=splits())
 def test_each_pair_goes_to_one_side_or_is_counted(lines: list[bytes], asked: Split) -> None:
-    """Sides hold the pairs of the input, each once and in their order; all others are dropped."""
+    """Each input pair is in one split, once and in order, or dropped."""
     parted, everything = staged_lines(lines, split=asked), staged_lines(lines)
     assert list(parted.sides) == asked.sides
     for outcome in parted.sides.values():
@@ -122,7 +122,7 @@ def test_each_pair_goes_to_one_side_or_is_counted(lines: list[bytes], asked: Spl
 @examples(80)
 @given(rows=rows_with_tasks(), asked=splits(by=["meta.task", "meta.at.turn"]))
 def test_pairs_without_the_key_are_lost_and_no_others(rows: list[Row], asked: Split) -> None:
-    """A pair is lost for no_key exactly where the path has no value."""
+    """A pair is dropped as no_key exactly if its path has no value."""
     pairs = staged_lines(lines_of(*rows)).rows
     parted = staged_lines(lines_of(*rows), split=asked)
     if asked.by == "meta.task":
@@ -137,7 +137,7 @@ def test_pairs_without_the_key_are_lost_and_no_others(rows: list[Row], asked: Sp
 def test_pairs_across_prompts_are_lost_where_their_prompts_part(
     rows: list[Row], asked: Split
 ) -> None:
-    """A pair across prompts stays exactly if each of its prompts alone comes to the same side."""
+    """A pair across prompts stays exactly if each prompt alone goes to the same split."""
     asked = replace(asked, exact=False)
     names = {named_by(prompt): prompt for prompt in ("Q", "R", "S", "T")}
     across = [
@@ -165,7 +165,7 @@ def _side_of(prompt: Any, asked: Split) -> str:
     asked=splits(by=["prompt", "group"]),
 )
 def test_pairs_made_across_prompts_leak_none(rows: list[Row], pairing: Asked, asked: Split) -> None:
-    """What `pair --across-prompts` writes is split so that no prompt is on two sides."""
+    """Pairs of `pair --across-prompts` are split so that no prompt is in two splits."""
     rows = [{**row, "prompt": f"{row['prompt']} {place % 9}"} for place, row in enumerate(rows)]
     pairs = pair_lines(lines_of(*rows), pairing)
     parted = staged_lines(pairs.lines, split=asked)
@@ -173,7 +173,7 @@ def test_pairs_made_across_prompts_leak_none(rows: list[Row], pairing: Asked, as
 
 
 def test_a_prompt_is_one_key_as_text_and_as_chat() -> None:
-    """Text, and a chat of that one message, go the same way under every seed."""
+    """A text, and a chat with that one message, go to the same split under every seed."""
     rows: list[Row] = []
     for number in range(200):
         chat = [{"role": "user", "content": f"Q{number}"}]
@@ -190,7 +190,7 @@ def test_a_prompt_is_one_key_as_text_and_as_chat() -> None:
 @examples(80)
 @given(rows=rows_across(), asked=splits(by=["prompt", "group"]))
 def test_exact_loses_no_pair_across_prompts(rows: list[Row], asked: Split) -> None:
-    """With --exact keys that share a pair go together: no leak, and no pair is lost."""
+    """With --exact, keys that share a pair stay together: no leak, and no pair is dropped."""
     parted = staged_lines(lines_of(*rows), split=replace(asked, exact=True))
     expect_no_leak(parted, asked.by)
     assert len(parted.lines) == parted.ledger.rows_used
@@ -205,7 +205,7 @@ def test_exact_loses_no_pair_across_prompts(rows: list[Row], asked: Split) -> No
 def test_sides_do_not_hang_on_arrival(
     lines: list[bytes], asked: Split, chance: Random, data: st.DataObject
 ) -> None:
-    """Shuffled lines in several files go to the same sides, also with --exact."""
+    """Shuffled lines in several files go to the same splits, also with --exact."""
     shuffled = list(lines)
     chance.shuffle(shuffled)
     whole = staged_lines(lines, split=asked)
@@ -217,7 +217,7 @@ def test_sides_do_not_hang_on_arrival(
 @examples(80)
 @given(lines=pair_lines_mixed(), more=pair_lines_mixed(), asked=splits())
 def test_added_data_moves_nobody(lines: list[bytes], more: list[bytes], asked: Split) -> None:
-    """Each pair stays on its side when others are added, before it or behind."""
+    """Each pair stays in its split when others are added before or after it."""
     asked = replace(asked, exact=False)
     alone, added = (staged_lines(given_lines, split=asked) for given_lines in (lines, more))
     for together in ([*lines, *more], [*more, *lines]):
@@ -230,7 +230,7 @@ def test_added_data_moves_nobody(lines: list[bytes], more: list[bytes], asked: S
 @examples(80)
 @given(rows=st.one_of(pair_rows(), rows_with_tasks()), asked=splits())
 def test_a_test_side_moves_nothing_out_of_val(rows: list[Row], asked: Split) -> None:
-    """--test-fraction takes from train only, and a larger one holds the smaller."""
+    """--test-fraction takes from train only, and a larger one contains the smaller."""
     lines = lines_of(*rows)
     asked = replace(asked, exact=False, val_fraction=0.5)
     without, some, more = (
@@ -246,7 +246,7 @@ def test_a_test_side_moves_nothing_out_of_val(rows: list[Row], asked: Split) -> 
 @examples(60)
 @given(rows=pair_rows(), asked=splits())
 def test_a_larger_val_holds_the_smaller(rows: list[Row], asked: Split) -> None:
-    """What is in val stays there when its share grows."""
+    """Pairs in val stay there when its fraction grows."""
     asked = replace(asked, exact=False, test_fraction=0.0)
     parted = [
         staged_lines(lines_of(*rows), split=replace(asked, val_fraction=share)).sides["val"]
@@ -259,7 +259,7 @@ def test_a_larger_val_holds_the_smaller(rows: list[Row], asked: Split) -> None:
 @examples(60)
 @given(lines=pair_lines_mixed(), asked=splits())
 def test_a_larger_val_moves_nothing_out_of_test(lines: list[bytes], asked: Split) -> None:
-    """The two take from train only: either stays as it is when the other one grows."""
+    """Val and test take from train only: neither changes when the other grows."""
     asked = replace(asked, exact=False, test_fraction=0.4)
     tests = [
         staged_lines(lines, split=replace(asked, val_fraction=share)).sides.get("test")
@@ -268,13 +268,13 @@ def test_a_larger_val_moves_nothing_out_of_test(lines: list[bytes], asked: Split
     assert len({tuple(test.lines) for test in tests if test is not None}) == 1
 
 
-# Shares -----------------------------------------------------------------------------------
+# Fractions --------------------------------------------------------------------------------
 
 PROMPTS = 5_000
 
 
 def within(count: int, share: float, total: int) -> bool:
-    """Whether a count is within 4.5 standard deviations of what its share lets expect."""
+    """Whether a count is within 4.5 standard deviations of its expectation."""
     return abs(count - share * total) <= 4.5 * sqrt(total * share * (1 - share))
 
 
@@ -282,7 +282,7 @@ def within(count: int, share: float, total: int) -> bool:
 @pytest.mark.parametrize(("val", "test"), [(0.2, 0.0), (0.1, 0.1), (0.01, 0.5), (0.7, 0.3)])
 @pytest.mark.parametrize("seed", [0, 1, 12345])
 def test_shares_are_met_on_average(val: float, test: float, seed: int) -> None:
-    """Of 5,000 prompts each side gets its share, within a binomial bound."""
+    """Of 5,000 prompts, each split gets its fraction, within a binomial bound."""
     asked = Split(val_fraction=val, test_fraction=test, seed=seed)
     parted = staged_lines(lines_of(*numbered_rows(PROMPTS)), split=asked)
     found = {side: len(outcome.lines) for side, outcome in parted.sides.items()}
@@ -294,7 +294,7 @@ def test_shares_are_met_on_average(val: float, test: float, seed: int) -> None:
 
 @pytest.mark.parametrize("asked", [Sample(max_pairs=1000), Sample(fraction=0.2)])
 def test_a_sample_is_split_in_proportion(asked: Sample) -> None:
-    """Who was drawn is split under the same seed as anybody is, and a side can be sampled."""
+    """A sample is split in the usual proportion with the same seed, and a split can be sampled."""
     lines = lines_of(*numbered_rows(PROMPTS))
     drawn = staged_lines(lines, asked)
     parted = staged_lines(drawn.lines, split=Split())
@@ -306,7 +306,7 @@ def test_a_sample_is_split_in_proportion(asked: Sample) -> None:
 
 
 def test_shuffled_pairs_are_split_in_proportion() -> None:
-    """The first half of a shuffle is split under the same seed as anybody is."""
+    """The first half of a shuffle is split in the usual proportion with the same seed."""
     lines = lines_of(*numbered_rows(PROMPTS))
     half = staged_lines(lines, Sample(order="shuffle")).lines[: PROMPTS // 2]
     parted = staged_lines(half, split=Split())
@@ -314,7 +314,7 @@ def test_shuffled_pairs_are_split_in_proportion() -> None:
 
 
 def test_sides_of_two_seeds_are_independent() -> None:
-    """Whoever is in val under one seed is in val under the next about as often as anybody."""
+    """Val under one seed has its usual fraction in val under the next."""
     lines = lines_of(*numbered_rows(PROMPTS))
     first, second = (
         {*staged_lines(lines, split=Split(val_fraction=0.5, seed=seed)).sides["val"].lines}
@@ -328,7 +328,7 @@ def test_sides_of_two_seeds_are_independent() -> None:
 
 @pytest.mark.parametrize("asked", [Split(), Split(test_fraction=0.2, seed=3)])
 def test_a_side_that_is_split_again_is_noticed(asked: Split) -> None:
-    """Every side of a split, split again with its seed, is told from fresh data."""
+    """Any part of a split that is split again with the same seed gives a note."""
     parted = staged_lines(lines_of(*numbered_rows(PROMPTS)), split=asked)
     for outcome in parted.sides.values():
         again = staged_lines(outcome.lines, split=asked)
@@ -341,12 +341,12 @@ class _NoTexts:
     """Texts where none are needed."""
 
     def pair(self, entry: IndexedPair, /) -> Pair:
-        """Never asked for."""
+        """Never called."""
         raise AssertionError(entry)
 
 
 def _notes(prompts: Iterable[bytes], asked: Split) -> list[str]:
-    """What a split of pairs of these prompts has to say."""
+    """The notes of a split of pairs with these prompts."""
     entries = (
         IndexedPair(number, 0, 0, None, None, None, prompt, prompt, b"", prompt, prompt, prompt)
         for number, prompt in enumerate(prompts)
@@ -358,7 +358,7 @@ def _notes(prompts: Iterable[bytes], asked: Split) -> list[str]:
 
 
 def test_fresh_data_raises_no_alarm() -> None:
-    """Under 500 seeds nothing is noticed about data that was never split, few or many."""
+    """Data that was never split, of any size, gives no note under 500 seeds."""
     prompts = [sha(str(number).encode()) for number in range(300)]
     for seed in range(500):
         for asked in (Split(seed=seed), Split(seed=seed, val_fraction=0.05, test_fraction=0.05)):
@@ -371,7 +371,7 @@ def test_fresh_data_raises_no_alarm() -> None:
 
 @st.composite
 def sized_rows(draw: st.DrawFn) -> list[Row]:
-    """Pairs of a few prompts, of which some have many."""
+    """Pairs of a few prompts, some of which have many."""
     sizes = draw(st.lists(st.integers(1, 6), min_size=1, max_size=9))
     return [
         {"prompt": f"Q{number}", "chosen": f"A{place}", "rejected": "B"}
@@ -383,7 +383,7 @@ def sized_rows(draw: st.DrawFn) -> list[Row]:
 @examples(110)
 @given(rows=sized_rows(), asked=splits(by=["prompt"]))
 def test_exact_fills_every_side(rows: list[Row], asked: Split) -> None:
-    """With as many prompts as sides or more, --exact leaves no side empty."""
+    """With at least as many prompts as splits, --exact leaves no split empty."""
     asked = replace(asked, exact=True)
     parted = staged_lines(lines_of(*rows), split=asked)
     if len({row["prompt"] for row in rows}) >= len(asked.sides):
@@ -400,7 +400,7 @@ def test_exact_fills_every_side(rows: list[Row], asked: Split) -> None:
     ],
 )
 def test_exact_fills_three_sides_of_three_prompts(val: float, test: float, seed: int) -> None:
-    """Three prompts on three sides leave none of them empty, however large one of them is."""
+    """--exact leaves none of three splits of three prompts empty, however large a prompt is."""
     asked = Split(val_fraction=val, test_fraction=test, exact=True, seed=seed)
     parted = staged_lines(lines_of(*numbered_rows(3)), split=asked)
     assert [len(outcome.lines) for outcome in parted.sides.values()] == [1, 1, 1]
@@ -409,7 +409,7 @@ def test_exact_fills_three_sides_of_three_prompts(val: float, test: float, seed:
 @examples(160)
 @given(rows=sized_rows(), asked=splits(by=["prompt"]))
 def test_no_other_prompt_would_bring_exact_nearer(rows: list[Row], asked: Split) -> None:
-    """No prompt of train brought to val or test comes nearer, nor is one too many there."""
+    """Moving one prompt between train and val or test gets no closer to the fractions."""
     assume(asked.val_fraction + asked.test_fraction < 1)
     asked = replace(asked, exact=True)
     parted = staged_lines(lines_of(*rows), split=asked)
@@ -421,14 +421,14 @@ def test_no_other_prompt_would_bring_exact_nearer(rows: list[Row], asked: Split)
         if share:
             missing = share * len(rows) - sum(sizes[side])
             assert len(sizes[side]) <= 1 or -missing < max(sizes[side]) / 2
-            if len(sizes["train"]) > 1:  # the last one stays, for train must not be empty
+            if len(sizes["train"]) > 1:  # the last one stays, since train must not be empty
                 assert [size for size in sizes["train"] if size < 2 * missing - 1e-9] == []
 
 
 @pytest.mark.parametrize("count", [3, 4, 5, 10, 99, 1000])
 @pytest.mark.parametrize(("val", "test"), [(0.2, 0.0), (0.5, 0.0), (0.3, 0.3), (0.1, 0.2)])
 def test_exact_meets_shares_to_half_a_pair(count: int, val: float, test: float) -> None:
-    """With one pair a prompt, a side is off by half a pair at most, or holds its one."""
+    """With one pair per prompt, a split is off by at most half a pair, or has its minimum."""
     asked = Split(val_fraction=val, test_fraction=test, exact=True)
     parted = staged_lines(lines_of(*numbered_rows(count)), split=asked)
     for side, share in (("val", val), ("test", test)):
@@ -440,7 +440,7 @@ def test_exact_meets_shares_to_half_a_pair(count: int, val: float, test: float) 
 
 
 def test_exact_draws_by_seed() -> None:
-    """--exact with another seed fills val with others, and not with the first ones."""
+    """With another seed, --exact puts other pairs in val, and not the first ones."""
     lines = lines_of(*numbered_rows(50))
     vals = [
         frozenset(staged_lines(lines, split=Split(exact=True, seed=seed)).sides["val"].lines)

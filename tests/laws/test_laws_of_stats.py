@@ -25,7 +25,7 @@ OF_NAMES = ("inputs", "notes", "wins")
 
 
 def stats_of(shards: Sequence[Sequence[bytes]], asked: Asked | None = None) -> Row:
-    """All figures of the pairs in these files, or of those that `pair` would make of them."""
+    """All figures of the pairs in these files, or of those that `pair` would make."""
     with looked_at(shards, asked) as plan:
         ledger = Ledger()
         found = survey(plan, ledger)
@@ -35,7 +35,7 @@ def stats_of(shards: Sequence[Sequence[bytes]], asked: Asked | None = None) -> R
 
 
 def told(counts: Row) -> Row:
-    """The figures, less what names files."""
+    """The figures without file names."""
     return {key: value for key, value in counts.items() if key not in OF_NAMES}
 
 
@@ -44,7 +44,7 @@ def told(counts: Row) -> Row:
 def test_any_order_of_pairs_gives_the_same_figures(
     given_lines: list[bytes], chance: Random, data: st.DataObject
 ) -> None:
-    """Shuffling lines and cutting files anew changes nothing."""
+    """Shuffling lines and resharding files changes no figure."""
     shuffled = list(given_lines)
     chance.shuffle(shuffled)
     shards = data.draw(shards_of(shuffled))
@@ -56,7 +56,7 @@ def test_any_order_of_pairs_gives_the_same_figures(
 def test_any_order_of_rollouts_gives_the_same_figures(
     given_lines: list[bytes], asked: Asked, chance: Random, data: st.DataObject
 ) -> None:
-    """Every strategy, every source."""
+    """The same for rollouts of every source, with every strategy."""
     shuffled = list(given_lines)
     chance.shuffle(shuffled)
     shards = data.draw(shards_of(shuffled))
@@ -66,7 +66,7 @@ def test_any_order_of_rollouts_gives_the_same_figures(
 @examples(150)
 @given(given_lines=lines(), asked=asked())
 def test_rollouts_tell_of_the_pairs_that_they_give(given_lines: list[bytes], asked: Asked) -> None:
-    """What is told of pairs in the making is what is told of them once they are made."""
+    """Figures about the pairs that rollouts would give equal those of the pairs."""
     made = pair_lines(given_lines, asked)
     of_rollouts, of_pairs = stats_of([given_lines], asked), stats_of([made.lines])
     of_groups = {"rows", "candidates", "noticed", "passed_over", "what_if", *OF_NAMES}
@@ -79,7 +79,7 @@ def test_rollouts_tell_of_the_pairs_that_they_give(given_lines: list[bytes], ask
 @examples(100)
 @given(given_lines=lines(), asked=asked())
 def test_what_if_is_what_pair_would_write(given_lines: list[bytes], asked: Asked) -> None:
-    """Each line of the table is a run of `pair` with that bound."""
+    """Each line of the what-if table equals a run of `pair` with that bound."""
     for what_if in stats_of([given_lines], asked)["what_if"]:
         least = max(what_if["min_gap"], asked.options.min_gap)
         if asked.options.max_gap is not None and least > asked.options.max_gap:
@@ -93,7 +93,7 @@ def test_what_if_is_what_pair_would_write(given_lines: list[bytes], asked: Asked
 @examples(150)
 @given(given_lines=pair_lines_mixed())
 def test_repetitions_are_counted_as_a_naive_eye_does(given_lines: list[bytes]) -> None:
-    """Prompts, duplicates, contradictions and answers on both sides."""
+    """Counts of prompts, duplicates, contradictions and answers on both sides equal naive ones."""
     rows = staged_lines(given_lines).rows
     found = stats_of([given_lines])
     identities = Counter(identity_of(row) for row in rows)
@@ -114,7 +114,7 @@ def test_repetitions_are_counted_as_a_naive_eye_does(given_lines: list[bytes]) -
 
 
 def test_what_is_told_of_two_lines() -> None:
-    """A figure that stands here for itself."""
+    """The figures of two given pairs have these values."""
     row = {"prompt": "Q", "chosen": "longer", "rejected": "short", "chosen_score": 1}
     found = stats_of([lines_of({**row, "rejected_score": 0}, {**row, "rejected_score": 0.5})])
     assert (found["pairs"], found["prompts"], found["duplicates"]) == (2, 1, 1)

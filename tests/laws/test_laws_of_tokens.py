@@ -1,4 +1,4 @@
-"""Tokens: whatever the texts, ids are those of the whole text, and masks those of the model."""
+"""Tokens: for any texts, the IDs encode the whole text, and masks mark the assistant's."""
 
 from dataclasses import replace
 from typing import Any
@@ -25,7 +25,7 @@ def turn(role: str) -> st.SearchStrategy[Row]:
 
 @st.composite
 def conversations(draw: st.DrawFn) -> list[Row]:
-    """The model and its tools by turns."""
+    """Alternating turns of the assistant and its tools."""
     turns = [draw(turn("assistant"))]
     for _ in range(draw(st.integers(0, 2))):
         turns += [draw(turn("tool")), draw(turn("assistant"))]
@@ -34,14 +34,14 @@ def conversations(draw: st.DrawFn) -> list[Row]:
 
 @st.composite
 def pairs(draw: st.DrawFn) -> Row:
-    """A prompt and two answers of some turns."""
+    """A prompt and two answers with some turns."""
     asked = [draw(turn("user").filter(lambda one: one["content"].strip()))]
     chosen, rejected = draw(conversations()), draw(conversations())
     return {"prompt": asked, "chosen": chosen, "rejected": rejected, "chosen_score": 1.0}
 
 
 def row_of(given_pair: Row, **words: Any) -> tuple[Any, Row] | None:
-    """The example and the row of a pair, if it makes one."""
+    """The example and the row of a pair, if there is one."""
     options = ExportOptions(tool_args="dict", **{"tokenization": TOKENS, **words})
     try:
         example, _ = convert_pair(pair_of(given_pair)[0], TARGET, options)
@@ -54,7 +54,7 @@ def row_of(given_pair: Row, **words: Any) -> tuple[Any, Row] | None:
 @examples(300)
 @given(given_pair=pairs())
 def test_ids_and_masks_say_what_was_said(given_pair: Row) -> None:
-    """Ids decode to the rendered text; masked in is what the model wrote, to the letter."""
+    """IDs decode to the rendered text; the mask covers exactly the assistant's text."""
     made = row_of(given_pair)
     if made is None:
         return
@@ -74,7 +74,7 @@ def test_ids_and_masks_say_what_was_said(given_pair: Row) -> None:
 @examples(100)
 @given(given_pair=pairs(), room=st.integers(1, 120), keep_end=st.booleans())
 def test_no_answer_is_cut(given_pair: Row, room: int, keep_end: bool) -> None:
-    """Within a length there are whole answers, or none; padding changes nothing."""
+    """A maximum length drops answers instead of cutting them; padding changes nothing."""
     whole = row_of(given_pair)
     padding = replace(TOKENS, pad_id=300)
     made = row_of(given_pair, pad_to=room, keep_end=keep_end, tokenization=padding)
@@ -93,7 +93,7 @@ def test_no_answer_is_cut(given_pair: Row, room: int, keep_end: bool) -> None:
 
 
 def test_most_pairs_make_a_row() -> None:
-    """The properties above are of something."""
+    """A usual pair makes a row, so the properties above are not vacuous."""
     asked = [{"role": "user", "content": "Q"}]
     answer = [{"role": "assistant", "content": f"assistant {END}"}]
     other = [{"role": "assistant", "content": "\n\n first"}]

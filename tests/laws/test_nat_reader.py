@@ -1,4 +1,4 @@
-"""Items of NAT read as typed structs: what is found is what the decoded item says, or nothing."""
+"""NAT items read as typed structs: the fast reader finds what the general one finds, or nothing."""
 
 import json
 
@@ -18,7 +18,7 @@ OPTIONS += [ReadOptions(keep_rows=frozenset({"no_score"}))]
 
 
 def accepted(line: bytes, options: ReadOptions = OPTIONS[0]) -> bool:
-    """Whether the short way knows an item; if so, hold what it finds against the whole truth."""
+    """Whether the fast reader can read an item; if so, its result equals the general reader's."""
     assert is_default_reading(options)
     plain = nat.read_usual(line, options.step_name)
     if plain is None:
@@ -30,7 +30,7 @@ def accepted(line: bytes, options: ReadOptions = OPTIONS[0]) -> bool:
 @examples(300)
 @given(item=usual_items(), ascii_only=st.booleans())
 def test_items_of_the_usual_shape_are_known(item: Row, *, ascii_only: bool) -> None:
-    """No item of that shape takes the long way."""
+    """The fast reader reads every item of the usual shape."""
     assert accepted(json.dumps(item, ensure_ascii=ascii_only, indent=2).encode())
 
 
@@ -39,12 +39,12 @@ def test_items_of_the_usual_shape_are_known(item: Row, *, ascii_only: bool) -> N
 @example(line=b"\n", options=OPTIONS[0])
 @example(line=b'{"id":1,"intermediate_steps":[]}', options=OPTIONS[0])
 def test_the_short_way_finds_the_same_or_nothing(line: bytes, options: ReadOptions) -> None:
-    """Candidates, mends and the item's identity; where any shape finds a loss, nothing."""
+    """Candidates, counts and identity are equal; items with losses are passed on."""
     accepted(line, options)
 
 
 def test_every_odd_value() -> None:
-    """One after the other in the first step, too: chance would not find each of them."""
+    """Each odd value once, also in the first step, since random tests would miss some."""
     for has, key, value in odd_values(AIMS):
         item = json.loads(of_outputs("A"))
         step = item["intermediate_steps"][0]
@@ -63,7 +63,7 @@ def of_outputs(*outputs: str) -> bytes:
 
 
 def test_what_one_prompt_held_another_may_keep() -> None:
-    """An answer at the end of a prompt is cut for the candidate that gave it, for no other."""
+    """An answer at the end of a prompt is removed only for the candidate that gave it."""
     line = of_outputs("A", "B", "A")
     assert accepted(line)
     reading = nat.read_usual(line, STEP_NAME)
@@ -74,5 +74,5 @@ def test_what_one_prompt_held_another_may_keep() -> None:
 
 @pytest.mark.parametrize("output", ["", " \n", "<think>hm</think>A", "A</think>", "hm think> so"])
 def test_what_needs_a_closer_look_takes_the_long_way(output: str) -> None:
-    """Empty answers and thinking among the words."""
+    """Empty answers and inline thinking are passed to the general reader."""
     assert not accepted(of_outputs("A", output))

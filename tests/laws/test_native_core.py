@@ -48,21 +48,21 @@ def rollout(asked: list[Row], *output: Row, **more: object) -> bytes:
 @examples(300)
 @given(row=usual_rollouts(), ascii_only=st.booleans())
 def test_rows_of_one_turn_are_known(row: Row, *, ascii_only: bool) -> None:
-    """None of them is handed up."""
+    """The core reads all rows with one turn."""
     assert known(line_of(row, ascii_only=ascii_only))
 
 
 @examples(2500)
 @given(line=plain_lines())
 def test_nearly_usual_rows(line: bytes) -> None:
-    """What it finds is what Python finds."""
+    """For almost usual rows, the core finds what Python finds, or nothing."""
     known(line)
 
 
 @examples(600)
 @given(rows=gym_rows(), ascii_only=st.booleans())
 def test_rows_with_tools_and_several_turns(rows: list[Row], *, ascii_only: bool) -> None:
-    """The same for calls, results, thinking, turns of others and prompts with a history."""
+    """The same for calls, results, reasoning, other turns and prompts with a history."""
     for row in rows:
         known(line_of(row, ascii_only=ascii_only))
 
@@ -76,7 +76,7 @@ def test_rows_with_tools_and_several_turns(rows: list[Row], *, ascii_only: bool)
     place=st.integers(0, 8),
 )
 def test_results_are_bound_to_the_same_calls(items: list[Row], place: int) -> None:
-    """Ids that occur twice, are forgotten, or belong to calls of the prompt; cut anywhere."""
+    """Results belong to the same calls with repeated or missing IDs, and calls in the prompt."""
     asked = [{"role": "user", "content": "Q"}, *items[:place]]
     known(rollout(asked, *items[place:], SAID))
     known(rollout(asked, *items[place:]))
@@ -85,7 +85,7 @@ def test_results_are_bound_to_the_same_calls(items: list[Row], place: int) -> No
 @examples(1000)
 @given(score=st.floats(-1e308, 1e308), digits=st.integers(0, 20))
 def test_scores(score: float, digits: int) -> None:
-    """Rounded to 15 digits, however they are written."""
+    """Scores are rounded to 15 digits, however they are written."""
     for text in (repr(score), f"{score:.{digits}e}", f"{score:.{digits}f}"):
         known(
             rollout([{"role": "user", "content": "Q"}], SAID).replace(b"1.0}", f"{text}}}".encode())
@@ -110,7 +110,7 @@ def test_columns_counts_and_bad_rows_of_a_file(  # noqa: PLR0913 - the lines and
     threads: int,
     end: bytes,
 ) -> None:
-    """The same with the core and without; rows that are handed up keep their place."""
+    """The same with the core and without; rows that are passed to Python keep their position."""
     lines = [*given_lines, *map(line_of, rows)] * 2
     chance.shuffle(lines)  # type: ignore[attr-defined]
     lines = [*lines, end, b"".join(lines[:1]).rstrip(b"\n")]
@@ -138,7 +138,7 @@ def test_columns_counts_and_bad_rows_of_a_file(  # noqa: PLR0913 - the lines and
 def test_pairs_and_summaries(
     rows: list[Row], others: list[Row], strategy: str, options: PairOptions, read: ReadOptions
 ) -> None:
-    """To the byte, with every ledger and note."""
+    """Output, ledgers and notes are equal, to the byte."""
     lines = [*map(line_of, rows), b"no JSON\n", *map(line_of, others), *map(line_of, rows)]
     asked = Asked(strategy=strategy, options=options, read=read)
     found = []
@@ -149,7 +149,7 @@ def test_pairs_and_summaries(
 
 
 def _told_by(run: Callable[..., Outcome], lines: list[bytes], asked: object) -> object:
-    """Lines, counts and notes of a run; or how it ended."""
+    """The lines, counts and notes of a run, or its error."""
     try:
         outcome = run(lines, asked)
     except PrefpairsError as error:
@@ -159,7 +159,7 @@ def _told_by(run: Callable[..., Outcome], lines: list[bytes], asked: object) -> 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_run_of_the_command(tmp_path: Path, workers: str) -> None:
-    """Pairs and summary are the same bytes; so they are with another number of workers."""
+    """Pairs and summary have the same bytes with both engines and any number of workers."""
     lines = [line_of(row) for row in every_kind_of_gym_row(3000)]
     (tmp_path / "in.jsonl").write_bytes(b"".join(lines))
     words = ["pair", "--quiet", "--workers", workers, str(tmp_path / "in.jsonl")]
@@ -175,7 +175,7 @@ def test_a_run_of_the_command(tmp_path: Path, workers: str) -> None:
 
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the sample files are not here")
 def test_all_that_nemo_gym_published_is_known() -> None:
-    """No row that becomes a candidate is handed up."""
+    """The core reads every published row that becomes a candidate."""
     files = [path.read_bytes() for path in SAMPLES.glob("*.jsonl")]
     lines = [line for data in files for line in data.splitlines(keepends=True)]
     python = [reading for line in lines if (reading := read_by_python(line)) and reading.kept]
@@ -185,7 +185,7 @@ def test_all_that_nemo_gym_published_is_known() -> None:
 
 
 def test_long_lines_and_deep_ones_are_handed_up() -> None:
-    """Python counts what they would take before anything of them is made."""
+    """Overlong and deep lines go to Python, which checks their memory before parsing."""
     line = rollout([{"role": "user", "content": "Q"}], SAID)
     long, deep = line[:-2] + b" " * LONGEST + b"}\n", line[:-2] + b',"x":' + b"[" * 200_000 + b"\n"
     given_lines = [line, long, deep, line]
@@ -202,11 +202,11 @@ def test_long_lines_and_deep_ones_are_handed_up() -> None:
 def test_a_failure_of_the_core_is_a_bug(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit 70 with what it said, as for any other bug of ours."""
+    """A panic in the core exits 70 with its message, like any other bug."""
 
     class Broken:
         def read(self, _: bytes) -> None:
-            """Fail as a panic of the core does."""
+            """Fail like a panic in the core."""
             raise RuntimeError("the native core failed: index out of bounds")
 
     monkeypatch.setattr("prefpairs_native.NemoGym", Broken)
@@ -217,7 +217,7 @@ def test_a_failure_of_the_core_is_a_bug(
 
 
 def test_a_result_without_an_id_answers_a_call_without_a_name() -> None:
-    """As one that names its function does: Python takes no name for an empty one."""
+    """Results without an ID match a call by name; an empty name is not a missing one."""
     calls = [{**CALLED, "call_id": ""}, {**CALLED, "name": "", "call_id": "z"}]
     assert known(
         rollout([{"role": "user", "content": "Q"}], *calls, {**RESULT, "call_id": ""}, SAID)

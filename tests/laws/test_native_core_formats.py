@@ -47,7 +47,7 @@ KEYS += ["system", "turns"]
 
 
 def told(how: RecordReader, line: bytes) -> RowOutcome | None:
-    """What Python makes of a row; None where it is bad."""
+    """What Python finds in a row; None if it is bad."""
     try:
         return how.read(line)
     except (BadRecord, TwoReadings):
@@ -55,7 +55,7 @@ def told(how: RecordReader, line: bytes) -> RowOutcome | None:
 
 
 def candidate_known(line: bytes, options: ReadOptions | None = None) -> bool:
-    """Whether the core knows a candidate, of which every source but `candidates` knows nothing."""
+    """Whether the core can read a candidate; the readers of other sources cannot."""
     how = candidates.open_reader([], options or ReadOptions(), "r.jsonl")
     is_known = known_by(core(how), line, told(how, line))
     assert not is_known or source_of(line) == "candidates"
@@ -76,7 +76,7 @@ def texts() -> st.SearchStrategy[Any]:
     chance=st.randoms(use_true_random=False),
 )
 def test_candidates(prompt: Any, response: Any, score: float, more: Row, chance: Random) -> None:
-    """Of texts and chats, with tools, tokens, meta and what does not belong there; to the byte."""
+    """Candidates of texts and chats, with tools, tokens, meta and extra fields, to the byte."""
     row = {"group": "g", "prompt": prompt, "response": response, "score": score, "origin": "a:1"}
     members = list({**row, **more}.items())
     chance.shuffle(members)
@@ -87,7 +87,7 @@ def test_candidates(prompt: Any, response: Any, score: float, more: Row, chance:
 
 
 def test_what_extract_writes_is_known() -> None:
-    """Calls with results, thinking, tools, tokens and meta included."""
+    """The core reads what `extract` writes: calls, results, reasoning, tools, tokens and meta."""
     called = [TURNS[4], TURNS[6], TURNS[3]]
     row: Row = {"group": "g", "prompt": "Q", "response": "A", "score": 1.0, "index": None}
     row["origin"] = "r.jsonl:1#2"
@@ -102,7 +102,7 @@ def test_what_extract_writes_is_known() -> None:
 
 
 def generic_known(line: bytes, options: ReadOptions, sample: Row) -> bool:
-    """Whether the core knows a row of the generic source that is read like a sample."""
+    """Whether the core, opened on a sample, can read a generic row."""
     how = generic.open_reader([json.dumps(sample).encode()], options, "r.jsonl")
     if how.native is None:
         return False
@@ -123,14 +123,14 @@ def generic_known(line: bytes, options: ReadOptions, sample: Row) -> bool:
 def test_generic_rows_of_the_usual_shape_are_known(
     row: Row, reading: tuple[ReadOptions, Row], *, ascii_only: bool
 ) -> None:
-    """None of them is handed up."""
+    """The core reads all generic rows of the usual shape."""
     assert generic_known(json.dumps(row, ensure_ascii=ascii_only).encode() + b"\r\n", *reading)
 
 
 @examples(2500)
 @given(line=plain_rows(), reading=st.sampled_from(READINGS))
 def test_generic_rows(line: bytes, reading: tuple[ReadOptions, Row]) -> None:
-    """Where any shape finds a loss or a mend, the core finds nothing."""
+    """For generic rows, the core finds what Python finds, or nothing."""
     generic_known(line, *reading)
 
 
@@ -144,7 +144,7 @@ def test_generic_rows(line: bytes, reading: tuple[ReadOptions, Row]) -> None:
 def test_generic_rows_of_any_names(
     row: Row, prompt: list[Row], names: tuple[str, str, str], more: Row
 ) -> None:
-    """Whichever row decided on the names, and whatever they are tried on."""
+    """The same, whichever row the reader is opened on and whichever rows it reads."""
     sample = {**dict(zip(names, ("Q", "A", 1.0), strict=True)), **more}
     if names[0] == "messages":
         sample["messages"] = [{"role": "user", "content": "Q"}]
@@ -153,7 +153,7 @@ def test_generic_rows_of_any_names(
 
 
 def test_every_odd_value() -> None:
-    """In every column of the sample, and in columns that could mean something."""
+    """The same for odd values in every column of the sample, and in other meaningful columns."""
     others = ["status", "error", "finish_reason", "tools", "score", "system", "turn"]
     for name in (*SAMPLE, *others):
         for value in ODD:
@@ -161,7 +161,7 @@ def test_every_odd_value() -> None:
 
 
 def test_pairs_are_made_of_usual_rows() -> None:
-    """Of texts, chats and both, with the origins that rows name, and of those that name none."""
+    """Pairs of texts and chats, from rows with origins and without, equal Python's."""
     row: Row = {"group": "g", "prompt": TURNS[:2], "response": "A", "score": 0.5, "origin": ""}
     for more in ({}, {"origin": "a:3", "tools": TOOLS}, {"prompt": "Q"}, {"response": [TURNS[3]]}):
         how = candidates.open_reader([], ReadOptions(), "r.jsonl")
@@ -173,7 +173,7 @@ def test_pairs_are_made_of_usual_rows() -> None:
 
 
 def nat_known(line: bytes) -> bool:
-    """Whether the core knows an item, all of whose candidates are kept."""
+    """Whether the core can read an item, all of whose candidates are kept."""
     how = nat.open_reader([], ReadOptions(), "w.json")
     is_known = known_by(core(how), line, told(how, line))
     assert not is_known or source_of(line) == "nat"
@@ -183,21 +183,21 @@ def nat_known(line: bytes) -> bool:
 @examples(300)
 @given(item=usual_items(), ascii_only=st.booleans())
 def test_items_of_the_usual_shape_are_known(item: Row, *, ascii_only: bool) -> None:
-    """All of their candidates, of several turns; none is handed up."""
+    """The core reads all items of the usual shape, with all candidates and turns."""
     assert nat_known(json.dumps(item, ensure_ascii=ascii_only, indent=1).encode())
 
 
 @examples(1500)
 @given(line=plain_items(), rows=nat_rows())
 def test_items(line: bytes, rows: list[Row]) -> None:
-    """Nearly usual ones, and others: losses, other steps, prompts that hold their answer."""
+    """For almost usual items and others, the core finds what Python finds, or nothing."""
     nat_known(line)
     for row in rows:
         nat_known(json.dumps(row).encode())
 
 
 def test_pairs_are_made_of_items() -> None:
-    """Of candidates of one turn, with the id of the example and of the turn."""
+    """Pairs of candidates of one turn, with example and turn IDs, equal Python's."""
     steps = [{"payload": {**STEP, "data": {**DATA, "input": TURNS[:2]}}}] * 2
     line = json.dumps({"id": 7, "intermediate_steps": steps}).encode()
     how = nat.open_reader([], ReadOptions(), "w.json")
@@ -219,7 +219,7 @@ DATA = {"turn_id": "t", "output": "A", "score": 1.0, "candidate_index": 0}
     place=st.integers(0, 4),
 )
 def test_prompts_of_items(prompts: list[Any], more: Row, item_id: Any, place: int) -> None:
-    """Of every kind, also with the answer at their end."""
+    """The same for prompts of every kind, also with the answer at their end."""
     given_data = [{**DATA, "input": prompt} for prompt in prompts]
     given_data[place % len(prompts)] |= more
     steps = [{"payload": {**STEP, "data": data}} for data in given_data]

@@ -1,4 +1,4 @@
-"""The native core sees in pairs what Python sees, or nothing: columns, bytes, counts, losses."""
+"""The native core reads pairs as Python does, or not at all: columns, bytes, counts, losses."""
 
 import json
 import os
@@ -35,7 +35,7 @@ KEYS += ["chosen_origin", "chosen_tokens", "other", "prompt", "chosen"]
 
 
 def written(row: Row) -> bytes:
-    """The line that prefpairs writes of a row, or the row itself where it is no pair."""
+    """The line that prefpairs writes for a row, or the row itself if it is no pair."""
     return written_pair(json.dumps(row).encode() + b"\n")
 
 
@@ -50,7 +50,7 @@ def written(row: Row) -> bytes:
 def test_chats_with_calls_and_results(
     prompt: list[Row], chosen: list[Row], rejected: list[Row], more: Row, chance: Random
 ) -> None:
-    """As they are given, as they are written, and with other ids, spaces and orders of keys."""
+    """The same as given and as written, and with other IDs, spaces and key orders."""
     said = {"role": "assistant", "content": "C"}
     row = {"prompt": [TURNS[0], *prompt], "chosen": [said, *chosen], "rejected": [said, *rejected]}
     line = written({**row, **more})
@@ -67,7 +67,7 @@ def test_chats_with_calls_and_results(
 @examples(300)
 @given(lines=pair_lines_mixed())
 def test_rows_of_every_kind(lines: list[bytes]) -> None:
-    """Rows as they come, and as they are written."""
+    """Rows of any kind, as given and as written."""
     for line in lines:
         pair_known(line)
         pair_known(written(json.loads(line)))
@@ -76,7 +76,7 @@ def test_rows_of_every_kind(lines: list[bytes]) -> None:
 @examples(1000)
 @given(better=st.floats(-1e308, 1e308), worse=st.floats(-1e308, 1e308), digits=st.integers(0, 20))
 def test_scores_and_gaps(better: float, worse: float, digits: int) -> None:
-    """Rounded, and their difference in decimal digits, however they are written."""
+    """Scores and gaps are rounded, and subtracted as decimals, however they are written."""
     row = {"prompt": "Q", "chosen": "A", "rejected": "B"}
     for one, other in ((better, worse), (round(better % 10, digits), round(worse % 1, digits))):
         pair_known(written({**row, "chosen_score": one, "rejected_score": other}))
@@ -85,7 +85,7 @@ def test_scores_and_gaps(better: float, worse: float, digits: int) -> None:
 
 
 def test_what_prefpairs_writes_is_known() -> None:
-    """Texts, chats, thinking, calls, tools, meta: none is handed up, all are copied."""
+    """The core reads and copies everything prefpairs writes: texts, chats, calls, tools, meta."""
     called = [TURNS[4], TURNS[6], {"role": "assistant", "content": "B"}]
     tools = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
     for row in (
@@ -126,7 +126,7 @@ def test_stages(  # noqa: PLR0913 - what is asked of them
     *,
     doubled: bool,
 ) -> None:
-    """Lines, counts and reasons of every stage, whatever the input is packed in."""
+    """Lines, counts and reasons of every stage are the same, in any container."""
     lines = [*map(written, rows), *more, *lines_of(*rows)] * (1 + doubled)
     assert _told(run, "require", lines, stage, split) == _told(run, "0", lines, stage, split)
 
@@ -143,7 +143,7 @@ def _told(run: Any, word: str, lines: Sequence[bytes], stage: Any, split: Split 
 
 
 def test_all_marks_are_counted() -> None:
-    """Also those of pairs that could be copied."""
+    """Marks are counted for all pairs, also those whose lines are copied."""
     marked = {"chosen": "A", "rejected": "B", "meta": {"chosen_error": True}}
     lines = [written({"prompt": f"Q{place}", **marked}) for place in range(4)]
     for word in ("0", "require"):
@@ -153,5 +153,5 @@ def test_all_marks_are_counted() -> None:
 
 @pytest.mark.parametrize("line", [b"\n", b"{}\n", b"[" * 100_000 + b"\n", b'"\xff"\n', b"{"])
 def test_what_is_no_pair_is_handed_up(line: bytes) -> None:
-    """Python says what is wrong with it."""
+    """Rows that are no pair go to Python, which reports the fault."""
     assert not pair_known(line)

@@ -1,4 +1,4 @@
-"""NeMo Gym rows read as typed structs: what is found is what the decoded row says, or nothing."""
+"""NeMo Gym rows as typed structs: the fast reader finds what the general one does, or nothing."""
 
 import json
 from pathlib import Path
@@ -45,7 +45,7 @@ OPTIONS += [ReadOptions(keep_rows=frozenset({"masked", "failed", "incomplete", "
 
 
 def accepted(line: bytes, options: ReadOptions = OPTIONS[0]) -> bool:
-    """Whether a row is of the usual shape; if so, hold what is found against the whole truth."""
+    """Whether the fast reader can read a row; if so, its result equals the general reader's."""
     assert is_default_reading(options)
     how = nemo_gym.open_reader([], options, "r.jsonl")
     assert how.fast_reader
@@ -73,7 +73,7 @@ def _typed(item: Row) -> Row:
 @examples(300)
 @given(row=usual_rollouts(), ascii_only=st.booleans())
 def test_rows_of_the_usual_shape_are_known(row: Row, *, ascii_only: bool) -> None:
-    """No row of that shape takes the long way."""
+    """The fast reader reads every row of the usual shape."""
     assert accepted(json.dumps(row, ensure_ascii=ascii_only).encode() + b"\r\n")
 
 
@@ -82,7 +82,7 @@ def test_rows_of_the_usual_shape_are_known(row: Row, *, ascii_only: bool) -> Non
 @example(line=b"<PLACEHOLDER ROW>\n", options=OPTIONS[0])
 @example(line=b"\n", options=OPTIONS[0])
 def test_the_shortcut_finds_the_same_or_nothing(line: bytes, options: ReadOptions) -> None:
-    """Candidate, digest, score and index; where any shape finds a loss or a mend, nothing."""
+    """Candidate, digest, score and index are equal; rows with losses are passed on."""
     accepted(line, options)
 
 
@@ -93,7 +93,7 @@ def test_the_shortcut_finds_the_same_or_nothing(line: bytes, options: ReadOption
     tools=st.sampled_from([None, [], [FUNCTION]]),
 )
 def test_calls_and_their_results(items: list[Row], place: int, tools: Any) -> None:
-    """Ids that occur twice, are missing, or belong to calls of the prompt; cut anywhere."""
+    """The same with repeated or missing call IDs, or calls in the prompt."""
     asked = [{"role": "user", "content": "Q"}, *items[:place]]
     request = {"input": asked, "tools": tools, "max_tool_calls": None}
     for output in (items[place:], [*items[place:], message("A")]):
@@ -105,7 +105,7 @@ def test_calls_and_their_results(items: list[Row], place: int, tools: Any) -> No
 def test_rows_with_tools_and_several_turns(
     rows: list[Row], options: ReadOptions, *, ascii_only: bool
 ) -> None:
-    """The same for rows that are made to be alike, tied and unfit often."""
+    """The same for rows that are often equal, tied or unfit."""
     for row in rows:
         line = json.dumps(row, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
         accepted(line, options)
@@ -114,7 +114,7 @@ def test_rows_with_tools_and_several_turns(
 @examples(400)
 @given(given_lines=st.lists(plain_lines(), max_size=6), chance=st.randoms(use_true_random=False))
 def test_the_index_is_the_same_with_and_without(given_lines: list[bytes], chance: Any) -> None:
-    """Groups, scores, digests, places, counts and bad rows; rows with equal questions compete."""
+    """Groups, scores, digests, positions, counts and bad rows are the same with and without it."""
     shuffled = given_lines * 2
     chance.shuffle(shuffled)
     quick = nemo_gym.open_reader([], ReadOptions(), "r.jsonl")
@@ -125,7 +125,7 @@ def test_the_index_is_the_same_with_and_without(given_lines: list[bytes], chance
 
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the sample files are not here")
 def test_rows_that_nemo_gym_published() -> None:
-    """Every one of them; and it is known of some files how many rows are of the usual shape."""
+    """The same for all published rows; for some files, the number of usual rows is known."""
     counts = {
         path.name.split("__")[0]: sum(map(accepted, path.read_bytes().splitlines(keepends=True)))
         for path in sorted(SAMPLES.glob("*.jsonl"))
@@ -134,13 +134,13 @@ def test_rows_that_nemo_gym_published() -> None:
 
 
 def read_fast(line: bytes) -> Any:
-    """What is found in a row of the usual shape."""
+    """The result of the fast reader; None if it passes the row on."""
     usual_reader = nemo_gym.open_reader([], ReadOptions(), "r.jsonl").fast_reader
     return usual_reader and usual_reader.read(line)
 
 
 def usual(**more: Any) -> bytes:
-    """A usual row as a line, with more in it."""
+    """A usual row as a line, with extra fields."""
     row = {
         "responses_create_params": {"input": [{"role": "user", "content": "Q"}]},
         "response": {"output": [message("A")]},
@@ -150,7 +150,7 @@ def usual(**more: Any) -> bytes:
 
 
 def test_reasoning_with_a_role_is_no_answer() -> None:
-    """What the model thought never becomes what it said."""
+    """Reasoning never becomes part of the answer."""
     thought = {
         "type": "reasoning",
         "role": "assistant",
@@ -160,13 +160,13 @@ def test_reasoning_with_a_role_is_no_answer() -> None:
 
 
 def test_two_turns_of_the_model_in_the_prompt_are_one() -> None:
-    """What the model said in a row is one message, there as anywhere."""
+    """Consecutive assistant turns in a prompt are one message, as elsewhere."""
     asked = [{"role": role, "content": role} for role in ("user", "assistant", "assistant", "user")]
     accepted(usual(responses_create_params={"input": asked}))
 
 
 def test_numbers_too_long_to_be_read_do_no_harm_where_nobody_reads_them() -> None:
-    """More than 4300 digits: a reader of the whole row refuses them, the fast reader skips them."""
+    """A number of more than 4300 digits in an unused field is skipped by the fast reader only."""
     line = usual(x=0).replace(b'"x": 0', b'"x": ' + b"1" * 4301)
     with pytest.raises(NotJson):
         nemo_gym.read_any_shape(line, OPTIONS[0], "")
@@ -174,7 +174,7 @@ def test_numbers_too_long_to_be_read_do_no_harm_where_nobody_reads_them() -> Non
 
 
 def test_nesting_at_the_limit_of_the_stack() -> None:
-    """At one depth a row passes as a whole, and its request does not; that is no crash."""
+    """At one depth, a row can be parsed and the request inside it cannot; that does not crash."""
     for depth in range(800, 1000):
         nested = b"[" * depth + b"]" * depth
         read_fast(usual().replace(b'{"input"', b'{"x": ' + nested + b', "input"'))

@@ -1,4 +1,4 @@
-"""The engine against a naive restatement of the design."""
+"""The engine against a naive implementation of the design."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -39,7 +39,7 @@ SOURCES = [
 
 
 def bounds_of(options: PairOptions) -> Bounds:
-    """The options that the oracle knows, except the cap on pairs."""
+    """The options that the oracle knows, except the maximum number of pairs."""
     return Bounds(
         min_gap=options.min_gap,
         max_gap=options.max_gap,
@@ -59,7 +59,7 @@ def test_the_engine_makes_the_pairs_of_the_oracle(
     strategy: str,
     options: PairOptions,
 ) -> None:
-    """The pairs that come out are those of the naive restatement, each as often."""
+    """The pairs are those of the oracle, equally often."""
     rows = data.draw(source)
     uncapped = replace(options, max_pairs_per_group=None)
     outcome = pair_lines(lines_of(*rows), Asked(strategy=strategy, options=uncapped))
@@ -76,7 +76,7 @@ def test_the_engine_makes_the_pairs_of_the_oracle(
 def test_large_groups_give_the_pairs_of_the_oracle(
     rows: list[Row], strategy: str, options: PairOptions
 ) -> None:
-    """Where many tie and many say the same, the pairs are still those of the restatement."""
+    """The same with many ties and equal answers."""
     uncapped = replace(options, max_pairs_per_group=None)
     outcome = pair_lines(lines_of(*rows), Asked(strategy=strategy, options=uncapped))
     expected = pairs(Contents(rows, read_generic), strategy, bounds_of(options))
@@ -88,7 +88,7 @@ def test_large_groups_give_the_pairs_of_the_oracle(
 def test_every_high_meets_as_many_lows_as_it_may(
     rows: list[Row], times: int, options: PairOptions
 ) -> None:
-    """Across prompts each high meets N other lows at the right distance, or all there are."""
+    """Across prompts, each high pairs with N lows at an allowed gap, or with all there are."""
     apart = [{**row, "prompt": f"{place}"} for place, row in enumerate(rows * times)]
     asked = Asked(strategy="stratified", options=options, across_prompts=True)
     pairs = pair_lines(lines_of(*apart), asked).rows
@@ -107,7 +107,7 @@ def test_every_high_meets_as_many_lows_as_it_may(
 @examples(80)
 @given(rows=contest_rows(least=5), options=pair_options())
 def test_exhaustive_pairs_come_widest_first(rows: list[Row], options: PairOptions) -> None:
-    """In each group no pair comes before a wider one."""
+    """In each group, pairs are sorted by gap, widest first."""
     outcome = pair_lines(lines_of(*rows), Asked(strategy="exhaustive", options=options))
     for prompt in {pair["prompt"] for pair in outcome.rows}:
         gaps = [pair["gap"] for pair in outcome.rows if pair["prompt"] == prompt]
@@ -120,7 +120,7 @@ def test_exhaustive_pairs_come_widest_first(rows: list[Row], options: PairOption
 def test_a_cap_keeps_the_widest_pairs_of_each_group(
     strategy: str, rows: list[Row], most: int, options: PairOptions
 ) -> None:
-    """With --max-pairs-per-group N the N widest pairs stay, as its help says."""
+    """--max-pairs-per-group N keeps the N widest pairs, as its help says."""
     capped = Asked(strategy=strategy, options=replace(options, max_pairs_per_group=most))
     outcome = pair_lines(lines_of(*rows), capped)
     bounds = replace(bounds_of(options), max_pairs=most)
@@ -134,7 +134,7 @@ def test_a_cap_keeps_the_widest_pairs_of_each_group(
 def test_the_ledgers_are_those_of_the_oracle(
     source: st.SearchStrategy[list[Row]], read: Callable[[Row], list[Row]], data: st.DataObject
 ) -> None:
-    """Rows and candidates are lost for the reasons, and as often, as counted by hand."""
+    """Rows and candidates are lost for the oracle's reasons, equally often."""
     rows = data.draw(source)
     ledger = pair_lines(lines_of(*rows), Asked()).ledger
     contents = Contents(rows, read)
@@ -155,7 +155,7 @@ def test_other_strategies_choose_among_the_allowed_pairs(
     options: PairOptions,
     strategy: str,
 ) -> None:
-    """A group gives as many pairs as were asked for, or as it has, and allowed ones only."""
+    """A group gives as many allowed pairs as were asked for, or all it has."""
     rows = data.draw(source)
     outcome = pair_lines(lines_of(*rows), Asked(strategy=strategy, options=options))
     contents = Contents(rows, read)

@@ -1,4 +1,4 @@
-"""Pairs in their usual shape: read in short, they are what they are in full."""
+"""The fast reader of pairs finds what the general reader finds."""
 
 import json
 import re
@@ -58,7 +58,7 @@ def _in_full(line: bytes) -> PairRowOutcome:
 
 
 def _written(line: bytes) -> Row:
-    """The pair of a line as prefpairs writes it, or any pair where it is none."""
+    """The pair of a line as prefpairs writes it, or any pair if it is none."""
     try:
         pair = _in_full(line).pair
     except BadRecord:
@@ -85,14 +85,14 @@ def _expect_the_same(line: bytes) -> bool:
     if short is not None:
         full = _in_full(line)
         assert short == full
-        assert json.dumps(short.pair) == json.dumps(full.pair)  # also 1 against 1.0, order of keys
+        assert json.dumps(short.pair) == json.dumps(full.pair)  # also compares types and key order
     return short is not None
 
 
 @examples(150)
 @given(lines=pair_lines_mixed(), chance=st.randoms(use_true_random=False))
 def test_short_is_full(lines: list[bytes], chance: Random) -> None:
-    """Rows as they come, written again, with one byte changed, and with one field changed."""
+    """The same for rows as given, as written, with one byte changed, and with one field changed."""
     for line in lines:
         _expect_the_same(line)
         row = _written(line)
@@ -105,11 +105,11 @@ def test_short_is_full(lines: list[bytes], chance: Random) -> None:
             _change(other, chance.choice(_PATHS), chance.choice(_ODD))
             changed = json.dumps(other).encode()
             _expect_the_same(changed)
-            _expect_the_same(json.dumps(_written(changed)).encode())  # with the id of its content
+            _expect_the_same(json.dumps(_written(changed)).encode())  # with the ID of its content
 
 
 def test_our_own_pairs_are_plain() -> None:
-    """What `pair` writes takes the short way."""
+    """The fast reader reads what `pair` writes."""
     chat = {
         "prompt": [{"role": "system", "content": "S"}, {"role": "user", "content": "Q"}],
         "chosen": [{"role": "assistant", "content": "A", "reasoning_content": "hm"}],

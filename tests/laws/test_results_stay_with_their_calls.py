@@ -1,4 +1,4 @@
-"""Law 3 within a conversation: a result answers the call that it answered in the row."""
+"""Law 3 within a conversation: a result belongs to the call that it answered in the row."""
 
 import json
 from random import Random
@@ -36,7 +36,7 @@ OPEN = [
 @examples(150)
 @given(dialogue=dialogues(), chance=CHANCE)
 def test_results_are_bound_as_in_the_rows(source: str, dialogue: Dialogue, chance: Random) -> None:
-    """In both answers of a pair, also where one is words alone and the prompt is the other's."""
+    """Results keep their calls in both answers, also if one is text with the other's prompt."""
     (pair,) = pair_lines(lines_of(*rows_of(source, dialogue, chance)), Asked()).rows
     for place, side in enumerate(("chosen", "rejected")):
         assert bindings_of(pair, side) == dialogue.bindings(place)
@@ -48,7 +48,7 @@ def test_results_are_bound_as_in_the_rows(source: str, dialogue: Dialogue, chanc
 def test_extract_then_pair_is_pair_with_calls(
     source: str, dialogue: Dialogue, chance: Random
 ) -> None:
-    """Byte for byte, and whatever ids the rows have."""
+    """The same bytes, whatever IDs the rows have."""
     rows = lines_of(*rows_of(source, dialogue, chance))
     pairs = pair_lines(rows, Asked())
     assert pair_lines(extract_lines(rows, ReadOptions()).lines, Asked()).lines == pairs.lines
@@ -61,7 +61,7 @@ def test_extract_then_pair_is_pair_with_calls(
 def test_ids_in_pairs_of_others_say_which_call_and_no_more(
     dialogue: Dialogue, chance: Random
 ) -> None:
-    """Pairs that differ in their ids alone are one pair, in which each result keeps its call."""
+    """Foreign pairs that differ only in IDs are one pair, in which each result keeps its call."""
     lines = {pair_line(pair_of(pair_row(dialogue, chance))[0]) for _ in range(3)}
     (line,) = lines
     for place, side in enumerate(("chosen", "rejected")):
@@ -71,7 +71,7 @@ def test_ids_in_pairs_of_others_say_which_call_and_no_more(
 @examples(200)
 @given(several=st.lists(dialogues(), min_size=1, max_size=3), chance=CHANCE)
 def test_our_own_pairs_keep_their_bytes(several: list[Dialogue], chance: Random) -> None:
-    """Also those across prompts, whose rejected answer names calls of another prompt."""
+    """The same across prompts, where the rejected answer refers to another prompt's calls."""
     rows = lines_of(*(row for one in several for row in rows_of("generic", one, chance)))
     for across in (False, True):
         asked = Asked(strategy="stratified", across_prompts=across)
@@ -85,7 +85,7 @@ def _answering(name: str) -> list[Row]:
 
 
 def test_answers_that_differ_in_the_call_of_a_result_are_two() -> None:
-    """A pair of both is kept, and so are two pairs that have one of them each."""
+    """A pair of such answers is kept, and so are two pairs with one of them each."""
     abc, other = _answering("abc"), _answering("def")
     no = [{"role": "assistant", "content": "no"}]
     rows = [{"prompt": OPEN, "chosen": abc, "rejected": said} for said in (other, no)]
@@ -96,7 +96,7 @@ def test_answers_that_differ_in_the_call_of_a_result_are_two() -> None:
 
 @pytest.mark.parametrize("name", ["call_8", "abc", "", None])
 def test_a_result_without_a_call_has_no_id(name: Any) -> None:
-    """It would name another message's call once calls are numbered."""
+    """Its ID would refer to another call once calls are numbered."""
     result = {"role": "tool", "tool_call_id": name, "content": "X"}
     bare = {"role": "tool", "content": "X"}
     pair, expected = (
@@ -111,7 +111,7 @@ def test_a_result_without_a_call_has_no_id(name: Any) -> None:
 def test_conversations_of_trinity_part_where_their_content_does(
     dialogue: Dialogue, chance: Random
 ) -> None:
-    """Both sides of a ready pair may have ids of their own: that is no difference."""
+    """Different IDs on the two sides of a ready-made pair do not end the shared prompt."""
     one, other = pair_row(dialogue, chance), pair_row(dialogue, chance)
     pairs = []
     for theirs in (one, other):

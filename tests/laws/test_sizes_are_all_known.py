@@ -1,4 +1,4 @@
-"""Every number in the code that could be a size is named in sizes_in_code.py, and none twice."""
+"""Every number in the code that could be a size is listed in sizes_in_code.py, once."""
 
 import ast
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ SOURCE = Path(prefpairs.__file__).parent
 
 
 def numbers_in(path: Path) -> Iterator[str]:
-    """The names of a module that stand for whole numbers, and the functions that are cached."""
+    """The module constants that are whole numbers, and the cached functions."""
     parts = path.relative_to(SOURCE).with_suffix("").parts
     module = ".".join(part for part in parts if part != "__init__")
     for node in ast.parse(path.read_text()).body:
@@ -29,7 +29,7 @@ def numbers_in(path: Path) -> Iterator[str]:
 
 
 def _is_number(value: ast.expr, place: int) -> bool:
-    """Whether a value is a whole number, worked out of others or not."""
+    """Whether a value is a whole number, computed or literal."""
     if isinstance(value, ast.Tuple) and place < len(value.elts):
         value = value.elts[place]
     if isinstance(value, ast.BinOp):
@@ -42,32 +42,32 @@ def _is_cache(decorator: ast.expr) -> bool:
 
 
 def known_as_no_size(name: str) -> bool:
-    """Whether a number, or its whole room or module, is listed as no size."""
+    """Whether a number, or its module or package, is listed as no size."""
     return any(name == known or name.startswith(f"{known}.") for known in NO_SIZE)
 
 
 def test_every_number_is_known() -> None:
-    """A new one needs a line: what crosses it, or why it is none."""
+    """A new number needs a line: what crosses it, or why it is no size."""
     found = {name for path in SOURCE.rglob("*.py") for name in numbers_in(path)}
     unknown = {name for name in found - {*SIZES, *SEEN} if not known_as_no_size(name)}
     assert unknown == set()
 
 
 def test_no_number_is_in_two_lists() -> None:
-    """It can be seen, or it cannot."""
+    """No number is in two lists."""
     assert SIZES.keys() & SEEN.keys() == set()
 
 
 @pytest.mark.parametrize("name", [*SIZES, *SEEN])
 def test_every_size_is_there(name: str) -> None:
-    """Nothing in the lists is gone from the code."""
+    """Every listed number exists in the code."""
     module, _, attribute = name.rpartition(".")
     assert hasattr(import_module(f"prefpairs.{module}"), attribute)
 
 
 @pytest.mark.parametrize("name", SIZES)
 def test_small_sizes_are_smaller(name: str) -> None:
-    """Else they would cross nothing."""
+    """Small sizes are smaller than the real ones, so that tests cross them."""
     module, _, attribute = name.rpartition(".")
     real = getattr(import_module(f"prefpairs.{module}"), attribute)
     assert all(small < real for small in SIZES[name].small)

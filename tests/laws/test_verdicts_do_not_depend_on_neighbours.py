@@ -1,7 +1,7 @@
-"""Law 5 for odd values: whether a row is bad does not depend on the rows and files around it.
+"""Law 5 for odd values: whether a row is bad does not depend on other rows and files.
 
-Rows of the usual shape take a fast reader that skips what is not read, rows beside them are decoded
-whole, and which of the two a row meets depends on its neighbours. Both must judge it alike.
+Rows of the usual shape go to a fast reader that skips unused fields, other rows are decoded
+completely, and neighboring rows decide which reader is used. Both must judge a row alike.
 """
 
 import json
@@ -56,7 +56,7 @@ PLACES: dict[str, list[tuple[str | int, ...]]] = {
         ("intermediate_steps", 0, "payload", "data", "input", 0, "id"),
     ],
 }
-"""Where something odd is put: some of it is read, and some is not."""
+"""Where an odd value is put: some fields are read, and some are not."""
 
 
 def _nested(levels: int, shape: str) -> str:
@@ -81,7 +81,7 @@ ODD = st.one_of(NESTED, NUMBERS, NUMBERS.map("-".__add__), NUMBERS.map("[0.{0},{
 
 
 def _rows(source: str, place: tuple[str | int, ...], value: str) -> list[bytes]:
-    """Two usual rows, and a third one with something odd in it."""
+    """Two usual rows, and a third one with an odd value."""
     rows = [
         SOURCES[source]([{"role": "user", "content": "Q"}], f"A{score}", score)
         for score in range(3)
@@ -98,12 +98,12 @@ def _put(row: Any, place: tuple[str | int, ...], value: Any) -> None:
 
 
 def _found(outcome: Outcome) -> tuple[list[str], int]:
-    """The pairs in any order, without their origins, and how many rows were bad."""
+    """The pairs in any order, without origins, and the number of bad rows."""
     return outcome.contents(), outcome.ledger.rows_bad
 
 
 def _every_way(lines: list[bytes], chance: Random) -> list[tuple[list[str], int]]:
-    """What comes out in several orders, cuts and packings."""
+    """The results in several orders, shards and containers."""
     shuffled = [*lines]
     chance.shuffle(shuffled)
     cut = chance.randrange(len(lines) + 1)
@@ -124,7 +124,7 @@ def _every_way(lines: list[bytes], chance: Random) -> list[tuple[list[str], int]
 @examples(80)
 @given(data=st.data(), value=ODD, chance=CHANCE)
 def test_odd_values_are_judged_alike(source: str, data: Any, value: str, chance: Random) -> None:
-    """In every order and cut, and with neighbours that take the whole file off the fast reader."""
+    """The same in every order, with any shards, and next to rows that disable the fast reader."""
     rows = _rows(source, data.draw(st.sampled_from(PLACES[source])), value)
     alone, *others = _every_way(rows, chance)
     assert [alone] * len(others) == others
@@ -137,7 +137,7 @@ def test_odd_values_are_judged_alike(source: str, data: Any, value: str, chance:
 @examples(40)
 @given(data=st.data(), value=ODD)
 def test_extract_judges_as_pair_does(source: str, data: Any, value: str) -> None:
-    """`extract` decodes every row whole."""
+    """`extract`, which decodes every row completely, gives the same verdict."""
     rows = _rows(source, data.draw(st.sampled_from(PLACES[source])), value)
     candidates, pairs = extract_lines(rows, ReadOptions()), pair_lines(rows, ASKED)
     assert candidates.ledger.rows_bad == pairs.ledger.rows_bad
@@ -156,7 +156,7 @@ def test_extract_judges_as_pair_does(source: str, data: Any, value: str) -> None
     ids=["nested", "long number", "many lists", "very many lists"],
 )
 def test_what_is_not_read_makes_no_row_bad(source: str, value: str) -> None:
-    """Nor do the rows around it."""
+    """An odd value in an unused field makes neither its row nor others bad."""
     rows = _rows(source, ("note",), value)
     for lines in (rows, rows[::-1], [*NEIGHBOURS, *rows]):
         assert pair_lines(lines, ASKED).ledger.rows_bad == 0
@@ -173,9 +173,9 @@ def test_what_is_not_read_makes_no_row_bad(source: str, value: str) -> None:
 def test_the_limit_is_the_same_for_a_part_of_a_row(
     source: str, place: tuple[str | int, ...]
 ) -> None:
-    """Shortcuts decode the prompt by itself: the levels around it count, too.
+    """Fast readers decode the prompt by itself: the levels around it count, too.
 
-    An image of a message is one level deeper in a candidate: it is a part of the content there.
+    An image of a message is one level deeper in a candidate, where it is a part of the content.
     """
     added = source == "generic"
     for levels in range(243, 252):
@@ -187,7 +187,7 @@ def test_the_limit_is_the_same_for_a_part_of_a_row(
 
 @pytest.mark.parametrize("value", [_nested(260, "objects"), "1" * 5000])
 def test_what_is_carried_along_makes_its_row_bad(value: str) -> None:
-    """As long as it is too deep, or too long a number, to be written again."""
+    """A --keep field makes its row bad if it is too deep, or too long a number, to be written."""
     asked = Asked(strategy="exhaustive", read=ReadOptions(keep=("note",)))
     assert pair_lines(_rows("generic", ("note",), value), asked).ledger.rows_bad == 1
 
@@ -196,7 +196,7 @@ def test_what_is_carried_along_makes_its_row_bad(value: str) -> None:
     ("source", "place"), [("nat", ("id",)), ("generic", ("note",)), ("generic", ("image",))]
 )
 def test_what_is_found_can_be_read_again(source: str, place: tuple[str | int, ...]) -> None:
-    """Candidates and pairs have levels of their own around what a row held: they count, too."""
+    """Candidates and pairs add levels around a row's values; these count, too."""
     read = ReadOptions(keep=("note",) if place == ("note",) else ())
     verdicts = set()
     for levels in range(240, 252):
@@ -213,7 +213,7 @@ def test_what_is_found_can_be_read_again(source: str, place: tuple[str | int, ..
 
 
 def test_more_values_than_memory_is_given_for_are_bad_everywhere() -> None:
-    """Rows above a certain length are weighed, whichever reader reads them."""
+    """Long rows are checked for memory, whichever reader reads them."""
     rows = _rows("generic", ("note",), "[" + "[]," * 3_000_000 + "0]")
     for lines in (rows, rows[::-1], [*NEIGHBOURS, *rows]):
         assert pair_lines(lines, ASKED).ledger.rows_bad == 1

@@ -1,4 +1,4 @@
-"""How many processes read a file changes nothing that can be seen."""
+"""The number of processes that read a file does not change the result."""
 
 import json
 import os
@@ -46,7 +46,7 @@ OnError = Literal["fail", "skip"]
 
 @st.composite
 def files(draw: st.DrawFn) -> dict[str, bytes]:
-    """Files of lines, of one format each, as editors and other systems leave them."""
+    """Files of one format each, as various editors and systems write them."""
     kinds = [gym_rows(), gym_rows(), nat_rows(), generic_rows(), guessed_rows(), candidate_rows()]
     named = {}
     for number in range(draw(st.sampled_from([1, 1, 2]))):
@@ -68,7 +68,7 @@ def files(draw: st.DrawFn) -> dict[str, bytes]:
 def all_that_a_run_gives(
     named: Mapping[str, bytes], workers: int, read: Mapping[str, Any], **asked: Any
 ) -> dict[str, Any]:
-    """The lines it wrote, its summary and all that is remembered besides."""
+    """The output lines of a run, its summary and its other results."""
     ledger, output, bad = Ledger(), Collected(), None
     with tempfile.TemporaryDirectory() as folder:
         for name, data in named.items():
@@ -107,7 +107,7 @@ def all_that_a_run_gives(
 def test_any_number_of_workers_finds_the_same(
     named: dict[str, bytes], on_error: OnError, group_by: Any, strategy: str
 ) -> None:
-    """Pairs, counts, notes, mends and bad rows with their places, of all sources."""
+    """Pairs, counts, notes and bad rows with their positions are the same, for all sources."""
     read = {"on_error": on_error, "options": ReadOptions(group_by=group_by)}
     asked = {"strategy": strategy, "options": PairOptions(max_pairs_per_group=5)}
     alone, *others = [all_that_a_run_gives(named, number, read, **asked) for number in WORKERS]
@@ -117,7 +117,7 @@ def test_any_number_of_workers_finds_the_same(
 @pytest.mark.parametrize("order", ["input", "key"])
 @pytest.mark.parametrize("across_prompts", [False, True])
 def test_many_rows_of_every_kind(order: str, *, across_prompts: bool) -> None:
-    """More rows than are scanned at once, in groups that spread over all blocks."""
+    """The same with more rows than are scanned at once, in groups that span all blocks."""
     rows = every_kind_of_gym_row(1500)
     named = {"part-0.jsonl": b"".join(lines_of(*rows[::2], *rows[1::2]))}
     asked = {"order": order, "across_prompts": across_prompts, "strategy": "stratified"}
@@ -127,7 +127,7 @@ def test_many_rows_of_every_kind(order: str, *, across_prompts: bool) -> None:
 
 
 def rollout(task: int, index: int, reward: Any, **more: Any) -> Row:
-    """A rollout whose answer tells it from the others."""
+    """A rollout with a unique answer."""
     said = [{"type": "output_text", "text": f"A{index}"}]
     return {
         "responses_create_params": {"input": [{"role": "user", "content": "Q"}]},
@@ -149,21 +149,21 @@ def besides(given_lines: Sequence[bytes], workers: int, **options: Any) -> tuple
 
 @pytest.mark.parametrize("workers", WORKERS)
 def test_tasks_that_are_joined_far_apart(workers: int) -> None:
-    """Two tasks share a prompt, and stand in different blocks."""
+    """Two tasks with the same prompt, in different blocks."""
     given_lines = lines_of(*[rollout(number // 10, number, 1.0) for number in range(20)])
     assert besides(given_lines, workers, group_by="prompt") == ({}, 1)
 
 
 @pytest.mark.parametrize("workers", WORKERS)
 def test_items_that_are_repeated_far_apart(workers: int) -> None:
-    """The first item of a workflow occurs once more, at the very end."""
+    """The first item of a workflow is repeated at the very end."""
     items = [{"id": number % 19, "intermediate_steps": []} for number in range(20)]
     assert besides(lines_of(*items), workers) == ({"repeated_item_id": 1}, 0)
 
 
 @pytest.mark.parametrize("workers", WORKERS)
 def test_stretches_that_give_nothing(workers: int) -> None:
-    """Rows that are all dropped, blank lines, and mends, where others found candidates."""
+    """Blocks without candidates: dropped rows, blank lines and repaired text."""
     lost = [rollout(1, number, None, extra="cut \ud83d") for number in range(30)]
     given_lines = [*lines_of(rollout(0, 0, 1.0), rollout(0, 1, 0.0)), b"\n" * 400, *lines_of(*lost)]
     read = {"on_error": "skip"}
@@ -175,7 +175,7 @@ def test_stretches_that_give_nothing(workers: int) -> None:
 
 
 def words_of_a_run(folder: Path, workers: int, *words: str) -> tuple[int, str, dict[str, bytes]]:
-    """The exit code of a run, what it said, and the files it left."""
+    """The exit code, messages and files of a run."""
     said = StringIO()
     places = ["-o", str(folder / "out.jsonl"), "--summary", str(folder / "summary.json")]
     with redirect_stderr(said):
@@ -202,7 +202,7 @@ BAD = [b"{\n", *lines_of(rollout(0, 9, "high")), b"\xff\n", b'"words"\n', b"{}}\
 def test_bad_rows_on_the_command_line(
     tmp_path: Path, words: list[str], code: int, left: list[str]
 ) -> None:
-    """Exit code, messages, summary and output; bad rows stand in every block."""
+    """Exit code, messages, summary and output are the same, with bad rows in every block."""
     path = tmp_path / "in.jsonl"
     path.write_bytes(
         b"\n".join([b"".join(GOOD[at : at + 8]) + BAD[at // 8] for at in range(0, 40, 8)])
@@ -214,7 +214,7 @@ def test_bad_rows_on_the_command_line(
 
 @pytest.mark.parametrize("workers", WORKERS)
 def test_bad_rows_are_put_aside_with_their_places(tmp_path: Path, workers: int) -> None:
-    """Line and byte in the file, whichever block they stand in."""
+    """Quarantined rows have their line and byte in the file, from any block."""
     path, aside = tmp_path / "in.jsonl", tmp_path / "bad.jsonl"
     path.write_bytes(b"\xef\xbb\xbf" + b"".join([*GOOD[:20], b"\n", BAD[0], *GOOD[20:], BAD[2]]))
     words = ["--on-error=quarantine", f"--quarantine={aside}"]
@@ -227,7 +227,7 @@ def test_bad_rows_are_put_aside_with_their_places(tmp_path: Path, workers: int) 
 
 @pytest.mark.parametrize("workers", WORKERS)
 def test_standard_input_that_is_a_file(tmp_path: Path, workers: int) -> None:
-    """Read in place, from its current position."""
+    """Redirected standard input is read from its current position."""
     path = tmp_path / "in.jsonl"
     path.write_bytes(b"not for us\n" + b"".join(GOOD))
     before = os.dup(0)

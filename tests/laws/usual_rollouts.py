@@ -1,4 +1,4 @@
-"""Hypothesis strategies for rollouts of the usual shape, and for rows that are nearly so."""
+"""Hypothesis strategies for rollouts of the usual shape, and for rows that are almost so."""
 
 from typing import Any
 
@@ -79,7 +79,7 @@ AIMS: list[tuple[str, Fitting]] = [
     ("type", _PART),
 ]
 AIMS += [("summary", _SPOKEN), ("role", _SPOKEN)]
-"""Objects that have a key, and what may be put into them."""
+"""A key by which objects are selected, and the values to put under other keys there."""
 
 REPEATED = [b'"reward":0.5', b'"mask_sample":true', b'"type":"reasoning"', b'"role":"user"']
 REPEATED += [b'"content":[]', b'"text":"B"', b'"tools":[]', b'"input":"R"', b'"output":[]']
@@ -105,12 +105,12 @@ ITEMS: list[Row] = [
     {**SAID, "content": "\x1c<think>a</think> <think>b</think>\u2028C"},
     {"role": "user", "content": "Go on."},
 ]
-"""Items whose calls and results are bound in every way: ids that repeat, are missing, or differ."""
+"""Items with calls and results under repeated, missing or different IDs."""
 
 
 @st.composite
 def usual_rollouts(draw: st.DrawFn) -> Row:
-    """Rollouts of the usual shape: one turn of the model, with or without thoughts."""
+    """Rollouts of the usual shape: one assistant turn, with or without reasoning."""
     said = [message(text) for text in draw(st.lists(st.sampled_from(WORDS), max_size=1))]
     thoughts = st.lists(st.sampled_from([*WORDS, "", " "]), max_size=2).map(_thought)
     output = [*draw(st.lists(thoughts, max_size=2)), *said, message(draw(st.sampled_from(WORDS)))]
@@ -146,5 +146,5 @@ def _thought(texts: list[str]) -> Row:
 
 
 def plain_lines() -> st.SearchStrategy[bytes]:
-    """Such rollouts as lines: a few values gone, added or changed; some of them not JSON."""
+    """Such rollouts as lines, some with values removed, added or changed, some not JSON."""
     return lines_of(nearly(usual_rollouts(), AIMS), REPEATED)

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for rows of prompt, response and score as they usually are, or nearly."""
+"""Hypothesis strategies for rows of prompt, response and score, of the usual shape or almost."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ REPEATED += [b'"x":"\\ud800 ......."', b'"x":1e999', b'"":0']
 
 @st.composite
 def usual_rows(draw: st.DrawFn) -> Row:
-    """Rows with one answer, as a script writes them."""
+    """Rows with one answer, as scripts write them."""
     row: Row = {
         "id": 7,
         "question": draw(st.sampled_from(_PROMPTS)),
@@ -70,5 +70,5 @@ def usual_rows(draw: st.DrawFn) -> Row:
 
 
 def plain_rows() -> st.SearchStrategy[bytes]:
-    """Such rows as lines: a few values gone, added or changed; some of them not JSON."""
+    """Such rows as lines, some with values removed, added or changed, some not JSON."""
     return lines_of(nearly(usual_rows(), AIMS), REPEATED)

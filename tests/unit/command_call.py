@@ -1,4 +1,4 @@
-"""Commands called with options, as the command line calls them with groups of options."""
+"""Calls commands with options as the command line does."""
 
 from collections.abc import Callable
 from typing import Any

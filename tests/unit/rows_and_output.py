@@ -1,4 +1,4 @@
-"""Rows in, and an output in memory, as engines are given them."""
+"""Input rows, and an output in memory, as engines get them."""
 
 import json
 from collections.abc import Sequence

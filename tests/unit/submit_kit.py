@@ -1,4 +1,4 @@
-"""Datasets of both generations, and runs of `submit` against the double."""
+"""Datasets of both service generations, and runs of `submit` against the double."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def write_dataset(folder: Path, to: str = "customizer", count: int = 3) -> Path:
 
 
 def options_for(double: Double, to: str = "customizer") -> list[str]:
-    """What every submission needs, and short waits."""
+    """The options of every submission, with short waits."""
     hosts = ["--entity-host", double.url, "--datastore-host", double.url]
     waits = ["--poll-interval-seconds", "0.01"]
     names = ["--namespace", "games", "--dataset-name", "moves", "--customization-config", MODEL]
@@ -54,13 +54,13 @@ def submit(
 
 
 def told(*words: str, env: Any = None) -> Done:
-    """A run, its output as text."""
+    """A run with its output as text."""
     done = run(*words, env=env)
     return Done(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def events(done: Done) -> list[dict[str, Any]]:
-    """What a run told."""
+    """The events that a run printed."""
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -79,5 +79,5 @@ def started(
 
 
 def record_of(folder: Path) -> Any:
-    """What submission.json says."""
+    """The content of submission.json."""
     return json.loads((folder / "submission.json").read_text())

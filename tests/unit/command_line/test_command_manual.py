@@ -1,4 +1,4 @@
-"""What can be typed."""
+"""What can be typed: options, help texts and examples."""
 
 import shlex
 
@@ -9,7 +9,7 @@ from prefpairs.cli.main import COMMANDS
 from prefpairs.option import Option
 
 LONGEST = 77
-"""Help shifts examples by two, and a terminal has 80 columns."""
+"""Help indents examples by two, and a terminal has 80 columns."""
 
 
 def _word(command: str, name: str) -> Option:
@@ -17,7 +17,7 @@ def _word(command: str, name: str) -> Option:
 
 
 def test_option() -> None:
-    """Its names, what stands for its value, and where it is told of."""
+    """An option has names, a metavar, a help text and a panel."""
     word = _word("sample", "--limit")
     assert (word.names, word.metavar, word.spelling) == (("-n", "--limit"), "N", "--limit N")
     assert (word.help, word.panel, word.repeated) == (
@@ -28,12 +28,12 @@ def test_option() -> None:
 
 
 def test_flag() -> None:
-    """It takes no value."""
+    """A flag takes no value."""
     assert _word("pair", "--quiet").spelling == "--quiet"
 
 
 def test_argument() -> None:
-    """It has no name."""
+    """An argument has no name."""
     word = _word("verify", "MANIFEST")
     assert (word.names, word.spelling, word.is_required) == ((), "MANIFEST", True)
 
@@ -53,7 +53,7 @@ def test_argument() -> None:
     ],
 )
 def test_default(command: str, name: str, default: str | None) -> None:
-    """Zero is a default; nothing, no and standard output are none that anybody has to be told."""
+    """Zero is shown as a default; None, "no" and standard output are not."""
     assert _word(command, name).told_default == default
 
 
@@ -62,12 +62,12 @@ def test_default(command: str, name: str, default: str | None) -> None:
     [("--fraction", "0 to 1"), ("--max-pairs", "1 or more"), ("--order", None)],
 )
 def test_bounds(name: str, bounds: str | None) -> None:
-    """Between which numbers a value lies."""
+    """The bounds of a number are shown."""
     assert _word("sample", name).bounds == bounds
 
 
 def test_order_of_panels() -> None:
-    """What a command is about stands before what all commands have."""
+    """A command's own options come before those that all commands have."""
     assert [*panels_of("pair")] == [
         "Arguments",
         "Input",
@@ -81,7 +81,7 @@ def test_order_of_panels() -> None:
 
 
 def test_order_within_panels() -> None:
-    """What must be given, what has a letter and a value, flags with a letter, and the rest."""
+    """Required options come first, then those with a letter, then flags with a letter."""
     written = [word.spelling for word in panels_of("pair")["Output"]]
     assert written[:3] == ["--output FILE", "--quiet", "--summary FILE"]
     assert panels_of("validate")["Trainer"][0].spelling == "--to TARGET"
@@ -89,7 +89,7 @@ def test_order_within_panels() -> None:
 
 
 def test_manual() -> None:
-    """Paragraphs are flowing text, examples stay as they are."""
+    """Paragraphs are wrapped; examples stay as they are."""
     manual = manual_of("verify")
     assert manual.paragraphs[0] == "Check files against a manifest."
     assert manual.paragraphs[1].endswith("or if the manifest lists none.")
@@ -99,7 +99,7 @@ def test_manual() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_an_example_that_fits(command: str) -> None:
-    """A line that can be copied from a terminal of 80 columns."""
+    """Every command has an example that fits an 80-column terminal."""
     lines = [line for block in manual_of(command).examples for line in block.splitlines()]
     assert any(line.startswith(f"prefpairs {command}") for line in lines)
     assert [line for line in lines if len(line) > LONGEST] == []
@@ -120,7 +120,7 @@ def _commands_in(line: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_examples_use_words_that_exist(command: str) -> None:
-    """Each option in an example is one of the command that it stands behind."""
+    """Each option in an example is an option of its command."""
     lines = [line for block in manual_of(command).examples for line in block.splitlines()]
     runs = [run for line in lines if not line.startswith("#") for run in _commands_in(line)]
     for name, *words in runs:
@@ -131,5 +131,5 @@ def test_examples_use_words_that_exist(command: str) -> None:
 
 @pytest.mark.parametrize("command", sorted({*COMMANDS} - {"formats", "explain", "completion"}))
 def test_every_command_says_what_memory_it_takes(command: str) -> None:
-    """People plan with it."""
+    """The help of every command has a Memory line."""
     assert any(text.startswith("Memory: ") for text in manual_of(command).paragraphs)

@@ -1,4 +1,4 @@
-"""What could stand at the end of a command line."""
+"""The completions for a command line."""
 
 import pytest
 
@@ -54,7 +54,7 @@ def _words(typed: str, *, cut_at_equals: bool = False) -> list[str]:
     ],
 )
 def test_words(typed: str, words: list[str]) -> None:
-    """Commands, options and what they take; `-` and `_` as they were typed."""
+    """Completes commands, options and values, with `-` or `_` as typed."""
     assert _words(typed) == words
 
 
@@ -82,7 +82,7 @@ def test_words(typed: str, words: list[str]) -> None:
     ],
 )
 def test_names(typed: str, names: str) -> None:
-    """Names of files are what the shell knows."""
+    """File names are left to the shell."""
     assert completed(typed.split(" ")) == ({}, names)
 
 
@@ -96,12 +96,12 @@ def test_names(typed: str, names: str) -> None:
     ],
 )
 def test_words_cut_at_equals(typed: str, words: list[str]) -> None:
-    """Bash hands over three pieces, and wants the last."""
+    """Bash splits `--option=value` into three words and wants completions of the last."""
     assert _words(typed, cut_at_equals=True) == words
 
 
 def test_options_are_given_once() -> None:
-    """But for those that can be repeated."""
+    """Options are offered once, unless they can be repeated."""
     words = _words("pair --quiet --min_gap 1 --score a --summary=x -o y --")
     given = {"--quiet", "--min-gap", "--summary", "--output"}
     assert given.isdisjoint(words)
@@ -109,11 +109,11 @@ def test_options_are_given_once() -> None:
 
 
 def test_what_is_said_of_them() -> None:
-    """A line each, as in help and in `formats`."""
+    """Each completion has a one-line description, as in help and in `formats`."""
     assert completed(["pair", "--min-g"]).words == {"--min-gap": "Minimum score difference."}
     assert completed(["pair", "--strategy", "random"]).words == {"random": STRATEGIES["random"]}
 
 
 def test_nothing_typed_at_all() -> None:
-    """As good as an empty word."""
+    """No words are completed like one empty word."""
     assert [*completed([]).words] == [*COMMANDS]

@@ -1,4 +1,4 @@
-"""The scripts that complete command lines, in the shells that they are for."""
+"""The completion scripts, run in their shells."""
 
 import os
 import pty
@@ -44,11 +44,11 @@ SHELLS = {
         f"function fish_prompt; printf '{PROMPT}'; end; prefpairs completion fish | source",
     ),
 }
-"""How each is begun, the file that it reads first, and what stands in that."""
+"""How each shell is started, its startup file, and the file's content."""
 
 
 class Shell:
-    """A shell on a terminal of its own, at whose prompt keys are pressed."""
+    """A shell on a terminal of its own, in which keys are pressed."""
 
     def __init__(self, name: str, folder: Path) -> None:
         self.folder = folder
@@ -61,7 +61,7 @@ class Shell:
         (folder / place).parent.mkdir(exist_ok=True)
         (folder / place).write_text(f"{settings}\n")
         self._ours, theirs = pty.openpty()
-        # Whoever opens a terminal at the head of a session is controlled by it.
+        # A session leader that opens a terminal is controlled by it.
         opening = f"exec {command} <$0 >$0 2>&1"
         self._process = subprocess.Popen(
             ["sh", "-c", opening, os.ttyname(theirs)],
@@ -81,7 +81,7 @@ class Shell:
         os.close(theirs)
 
     def complete(self, line: str) -> list[str]:
-        """Type a line, press TAB, then Enter: the words that the program was called with."""
+        """Type a line, press TAB, then Enter; returns the arguments that the program got."""
         os.write(self._ours, line.encode())
         self._rest()
         os.write(self._ours, b"\t")
@@ -89,18 +89,18 @@ class Shell:
         self._rest()
         os.write(self._ours, b"\r")
         self._wait((self.folder / "typed").exists)
-        # zsh takes the slash behind a folder away again where nothing follows it.
+        # zsh removes the slash after a folder again if nothing follows it.
         return [word.rstrip("/") for word in (self.folder / "typed").read_text().splitlines()]
 
     def _wait(self, done: Callable[[], bool]) -> None:
-        """Let it show what it likes until something is so."""
+        """Read the output until a condition is met."""
         end = time.monotonic() + 30
         while not done():
             assert time.monotonic() < end, self._shown
             self._listen(0.05)
 
     def _rest(self) -> None:
-        """Wait until it has nothing more to show."""
+        """Wait until there is no more output."""
         while self._listen(0.3):
             pass
 
@@ -111,7 +111,7 @@ class Shell:
         return bool(ready)
 
     def end(self) -> None:
-        """It is not wanted any more."""
+        """End the shell."""
         self._process.kill()
         self._process.wait()
         os.close(self._ours)
@@ -144,12 +144,12 @@ def shell(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shell]:
     ],
 )
 def test_shell(shell: Shell, line: str, words: list[str]) -> None:
-    """A key completes commands, options, their words, files and folders."""
+    """TAB completes commands, options, their values, files and folders."""
     assert shell.complete(line) == words
 
 
 def test_answer_for_a_script(capfd: pytest.CaptureFixture[str]) -> None:
-    """The kind of names, and then a word a line with what is said of it."""
+    """The answer has the kind of names, then one word per line with its description."""
     assert main(["completion", "zsh", "--", "pair", "--min-g"]) == 0
     assert capfd.readouterr() == ("none\n--min-gap\tMinimum score difference.\n", "")
     assert main(["completion", "bash", "--", "pair", "--output", "="]) == 0
@@ -157,6 +157,6 @@ def test_answer_for_a_script(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_unknown_shell(capfd: pytest.CaptureFixture[str]) -> None:
-    """As all unknown words."""
+    """An unknown shell is rejected with the known ones."""
     assert main(["completion", "bsh"]) == 2
     assert capfd.readouterr().err == "error: unknown shell: bsh\n\nhint: did you mean bash?\n"

@@ -1,4 +1,4 @@
-"""Did you mean."""
+"""Suggestions for mistyped words."""
 
 import pytest
 
@@ -28,7 +28,7 @@ OPTIONS = ["--max-gap", "--min-gap", "--min-chosen-score", "--quiet", "-q"]
     ],
 )
 def test_near_of(word: str, known: list[str], near: list[str]) -> None:
-    """The likest one, or those that begin so; nothing where it would be a guess."""
+    """The most similar word, or those with the same beginning; none if that would be a guess."""
     assert near_of(word, known) == near
 
 
@@ -51,16 +51,16 @@ def test_near_of(word: str, known: list[str], near: list[str]) -> None:
     ],
 )
 def test_did_you_mean(word: str, known: list[str], otherwise: str | None, said: str | None) -> None:
-    """Whole fields go before those within them, and nobody reads a list of fifty."""
+    """Top-level fields are suggested before nested ones; long lists are cut."""
     assert nearest(word, known, otherwise) == said
 
 
 def test_listed() -> None:
-    """One, two, many."""
+    """Lists one, two or many words."""
     words = ["a", "b", "c"]
     assert [listed(words[:number], "or") for number in (1, 2, 3)] == ["a", "a or b", "a, b or c"]
 
 
 def test_most_words_listed() -> None:
-    """Of the many paths of rows the first are enough."""
+    """Only the first of many words are listed."""
     assert nearest("zz", ["a.b", "a", "b"], most=2) == "one of a, b, ..."

@@ -1,4 +1,4 @@
-"""Facts to sentences."""
+"""Exceptions become error messages."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def _bad(*first: errors.BadRecord, count: int | None = None) -> errors.BadRecord
 
 
 def test_bad_rows_of_several_kinds() -> None:
-    """Those of a kind are listed together, with how many more there are of each."""
+    """Bad rows of one kind are listed together, with the number of further ones."""
     first = [
         ("a:1", errors.NotJson("not JSON: x")),
         ("a:2", errors.BadField("score", [1], "a number")),
@@ -111,7 +111,7 @@ def test_bad_rows_of_several_kinds() -> None:
     ],
 )
 def test_errors(error: Exception, sentences: list[str], hint: str | None) -> None:
-    """Each kind has its sentence and its hint."""
+    """Each exception has its message and its hint."""
     assert error_sentences(error) == (sentences, hint)
 
 
@@ -146,13 +146,13 @@ def test_place_of_words(error: errors.UsageError, sentence: str) -> None:
     ],
 )
 def test_value_of_a_bad_field(value: Any, shown: str) -> None:
-    """As JSON, cut short, without anything that could steer a terminal."""
+    """A bad value is shown as JSON, truncated, without control characters."""
     sentences, _ = error_sentences(_bad(errors.BadField("score", value, "a number")))
     assert sentences[0] == f"r.jsonl:1: score is {shown}, expected a number"
 
 
 def test_bad_rows() -> None:
-    """The first few, how many more, and what it means."""
+    """Shows the first few bad rows, the number of others, and a hint."""
     sentences, _ = error_sentences(_bad(errors.NotJson("not JSON"), count=1234))
     assert sentences == [
         "r.jsonl:1: not JSON",
@@ -162,7 +162,7 @@ def test_bad_rows() -> None:
 
 
 def test_bad_rows_after_something_was_written() -> None:
-    """On standard output, what is written cannot be taken back."""
+    """If rows were already written to standard output, the message says so."""
     bad = _bad(errors.NotJson("not JSON"))
     bad.partly_written = True
     sentences, _ = error_sentences(bad)
@@ -170,7 +170,7 @@ def test_bad_rows_after_something_was_written() -> None:
 
 
 def test_trouble_of_the_system() -> None:
-    """What the system says, and no talk of bugs."""
+    """An OSError shows the system's message, not a bug report."""
     assert error_sentences(OSError(28, "No space left on device")) == (
         ["No space left on device"],
         None,
@@ -216,12 +216,12 @@ def test_trouble_of_the_system() -> None:
     ],
 )
 def test_hint_of_bad_rows(error: errors.BadRecord, hint: str) -> None:
-    """What is known of the first few decides."""
+    """The hint depends on the first few bad rows."""
     assert error_sentences(_bad(error))[1] == hint
 
 
 def test_hint_of_any_of_the_first_few() -> None:
-    """The first one need not be the telling one."""
+    """The hint may come from any of the first few rows."""
     bad = _bad(errors.NotJson("x"), errors.NotJson("x", "unfinished"))
     assert (error_sentences(bad)[1] or "").startswith("is the file still being written?")
 
@@ -238,7 +238,7 @@ def test_hint_of_any_of_the_first_few() -> None:
     ],
 )
 def test_visible(text: str, seen: str) -> None:
-    """What could steer a terminal is written out."""
+    """Control characters are escaped."""
     assert printable(text) == seen
 
 
@@ -247,12 +247,12 @@ def test_visible(text: str, seen: str) -> None:
     [(0, "0 pairs"), (1, "1 pair"), (2, "2 pairs"), (1_234_567, "1,234,567 pairs")],
 )
 def test_plural(count: int, said: str) -> None:
-    """One is one, everything else is many."""
+    """One is singular, everything else is plural."""
     assert plural(count, "pair") == said
 
 
 def test_write_error(capsys: pytest.CaptureFixture[str]) -> None:
-    """Sentences, an empty line, the hint; all on standard error."""
+    """Messages, an empty line and the hint go to standard error."""
     write_error(errors.UsageError("a and b", "give one"))
     write_error(errors.FileError("o", "full"))
     captured = capsys.readouterr()
@@ -276,7 +276,7 @@ def test_write_error(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_nothing_that_is_cited_steers_a_terminal(error: Exception) -> None:
-    """Names of files, keys of rows and the words of libraries are all written out."""
+    """File names, keys of rows and messages of libraries are escaped."""
     sentences, hint = error_sentences(error)
     for text in (*sentences, hint or ""):
         assert text == printable(text)

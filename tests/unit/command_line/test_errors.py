@@ -35,7 +35,7 @@ def test_exit_codes(error: Any, code: int) -> None:
 
 
 def test_tree_on_top_names_every_exception() -> None:
-    """The drawing is complete."""
+    """The class tree in the module docstring names every exception."""
     tree = inspect.getdoc(errors) or ""
     classes = [name for name, kind in vars(errors).items() if inspect.isclass(kind)]
     own = [name for name in classes if vars(errors)[name].__module__ == errors.__name__]
@@ -44,11 +44,11 @@ def test_tree_on_top_names_every_exception() -> None:
 
 
 class Value(list[Any]):
-    """A list that tells whether it is still alive."""
+    """A list that can be weakly referenced."""
 
 
 def test_a_bad_value_is_let_go_at_once() -> None:
-    """It may be as large as a row; Python 3.13 seldom looks for garbage."""
+    """A bad value is freed at once, since it may be large and Python 3.13 rarely collects."""
     value = Value([[number] for number in range(100)])
     alive = weakref.ref(value)
     gc.disable()
@@ -62,7 +62,7 @@ def test_a_bad_value_is_let_go_at_once() -> None:
 
 
 def test_a_value_that_holds_itself_is_shown_in_part() -> None:
-    """Pickled rows may hold one."""
+    """A value that contains itself, which pickled rows can have, is shown in part."""
     value: dict[str, Any] = {}
     value["of"] = [value]
     assert errors.BadField("score", value, "a number").shown == '{"of": [' * 7 + '{"of...'

@@ -1,4 +1,4 @@
-"""The program: commands, exit codes and what is said."""
+"""The program as a whole: commands, exit codes and messages."""
 
 import gc
 import json
@@ -25,7 +25,7 @@ ROWS = [
 
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A folder with rows in it; handlers of signals are put back."""
+    """Work in a folder with rows; restore signal handlers afterwards."""
     monkeypatch.chdir(tmp_path)
     Path("r.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS), "utf-8")
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
@@ -41,14 +41,14 @@ def _said(capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
 
 
 def test_version(capfd: pytest.CaptureFixture[str]) -> None:
-    """The name, the number, and what reads rows."""
+    """Shows the name, the version, and the engine that reads rows."""
     expected = f"prefpairs {prefpairs.__version__} ({engine()})\n"
     assert _said(capfd, "--version") == (0, expected, "")
 
 
 @pytest.mark.parametrize("words", [[], ["--help"], ["-h"]])
 def test_help_names_all_commands(capfd: pytest.CaptureFixture[str], words: list[str]) -> None:
-    """Without words, too."""
+    """Help names all commands; so does the program without arguments."""
     code, out, err = _said(capfd, *words)
     assert (code, err) == (0, "")
     assert [name for name in COMMANDS if name not in out] == []
@@ -56,21 +56,21 @@ def test_help_names_all_commands(capfd: pytest.CaptureFixture[str], words: list[
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_of_a_command(capfd: pytest.CaptureFixture[str], name: str) -> None:
-    """Its first words are those in the list."""
+    """A command's help begins with its line in the list."""
     code, out, _ = _said(capfd, name, "--help")
     assert code == 0
     assert COMMANDS[name].rstrip(".") in " ".join(out.split())
 
 
 def test_done(capfd: pytest.CaptureFixture[str]) -> None:
-    """Data to standard output, everything else to standard error."""
+    """Data goes to standard output, everything else to standard error."""
     code, out, err = _said(capfd, "pair", "r.jsonl")
     assert (code, json.loads(out)["chosen"]) == (0, "A")
     assert err.startswith("read as generic     r.jsonl\n")
 
 
 def test_hyphen_and_underscore_are_alike(capfd: pytest.CaptureFixture[str]) -> None:
-    """In names of options and in their words."""
+    """Hyphen and underscore are interchangeable in option names and values."""
     words = ["pair", "r.jsonl", "--quiet", "--min_gap", "0.5", "--strategy", "best_vs_worst"]
     code, out, err = _said(capfd, *words)
     assert (code, json.loads(out)["gap"], err) == (0, 1.0, "")
@@ -95,12 +95,12 @@ def test_hyphen_and_underscore_are_alike(capfd: pytest.CaptureFixture[str]) -> N
     ],
 )
 def test_errors(capfd: pytest.CaptureFixture[str], words: list[str], code: int, said: str) -> None:
-    """A sentence, a hint, an exit code; nothing on standard output, and no traceback."""
+    """An error has a message, a hint and an exit code; no output and no traceback."""
     assert _said(capfd, *words) == (code, "", said)
 
 
 def test_bad_data(capfd: pytest.CaptureFixture[str]) -> None:
-    """File, line and what is wrong."""
+    """Bad data is reported with file, line and fault."""
     Path("bad.jsonl").write_bytes(b'{"prompt": "Q", "response": "A", "score": "0.7"}\n')
     code, out, err = _said(capfd, "pair", "bad.jsonl")
     assert (code, out) == (1, "")
@@ -112,7 +112,7 @@ def test_bad_data(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_nothing_came_out(capfd: pytest.CaptureFixture[str]) -> None:
-    """The counts are said, then the error with the likeliest reason."""
+    """An empty result exits 3 with the most likely reason."""
     code, out, err = _said(capfd, "pair", "r.jsonl", "--min-gap", "2")
     assert (code, out) == (3, "")
     assert err.endswith(
@@ -122,13 +122,13 @@ def test_nothing_came_out(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_nothing_is_allowed(capfd: pytest.CaptureFixture[str]) -> None:
-    """--allow-empty makes it a success."""
+    """--allow-empty makes an empty result a success."""
     words = ["pair", "r.jsonl", "--min-gap", "2", "--allow-empty", "--quiet"]
     assert _said(capfd, *words) == (0, "", "")
 
 
 def test_bug(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one case of a traceback."""
+    """Only a bug prints a traceback."""
 
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
@@ -153,7 +153,7 @@ def test_other_ends(
     error: BaseException,
     code: int,
 ) -> None:
-    """Control-C, a closed pipe, and a signal."""
+    """Exit codes for Ctrl-C, a closed pipe, and a signal."""
 
     def ending(*_: object, **__: object) -> None:
         raise error
@@ -164,7 +164,7 @@ def test_other_ends(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_signals_leave_as_by_exit(monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
-    """128 and the number; the old file stays and nothing is left beside it."""
+    """A signal exits with 128 plus its number; the old file stays, no other is left behind."""
 
     def killed(*_: object, **__: object) -> None:
         os.kill(os.getpid(), number)
@@ -179,7 +179,7 @@ def test_signals_leave_as_by_exit(monkeypatch: pytest.MonkeyPatch, number: signa
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_in_the_midst_of_an_import_waits(tmp_path: Path, number: signal.Signals) -> None:
-    """What is loaded then would take our exit for its own mistake: it is loaded, and then we go."""
+    """A signal during an import waits for its end, since the module could swallow our exit."""
     (tmp_path / "slow.py").write_text(
         f"import os, time\n"
         f"try:\n"
@@ -219,7 +219,7 @@ sys.exit(program.main())
 
 
 def _ended(moment: str, number: signal.Signals) -> tuple[int, bytes]:
-    """How the program ends, and what it says, when its command is what the words say."""
+    """The exit code and output of the program with this code as its command."""
     lines = "\n    ".join(moment.strip().splitlines())
     command = [sys.executable, "-c", _MOMENT.format(moment=lines), str(int(number))]
     done = subprocess.run(command, capture_output=True, timeout=30, check=False)
@@ -229,7 +229,7 @@ def _ended(moment: str, number: signal.Signals) -> tuple[int, bytes]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_that_a_library_takes_is_held(number: signal.Signals) -> None:
-    """Where signals are held, a thread of pyarrow's may take one: it waits all the same."""
+    """While signals are held, a signal also waits if a thread of a library receives it."""
     moment = """
 threading.Thread(target=time.sleep, args=(1,), daemon=True).start()
 with held_signals():
@@ -242,7 +242,7 @@ print("too late", flush=True)
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_second_signal_lets_the_first_one_tidy_up(number: signal.Signals) -> None:
-    """Whoever closes a terminal sends two at once; the code is that of the first."""
+    """A second signal, as from a closing terminal, does not stop cleanup; the first decides."""
     moment = """
 try:
     strike(number)
@@ -255,7 +255,7 @@ finally:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_that_is_swallowed_comes_again(number: signal.Signals) -> None:
-    """Where an exit would be ignored: in a finalizer, and in what is called around a fork."""
+    """A signal in a finalizer or fork hook, which swallow an exit, is raised again."""
     for begin in ("finalize(Ended(), strike, number)", "os.register_at_fork(after_in_parent=late)"):
         moment = f"""
 from weakref import finalize
@@ -271,7 +271,7 @@ time.sleep(20)
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_that_waits_is_obeyed_by_a_run_that_ends_at_once(number: signal.Signals) -> None:
-    """It came during the last import, and the rest took less time than it was put off for."""
+    """A signal during the last import is obeyed even if the run ends before it is raised again."""
     moment = """
 exec(compile("os.kill(os.getpid(), number)", "<frozen importlib._bootstrap>", "exec"))
 return 0
@@ -280,7 +280,7 @@ return 0
 
 
 def test_an_interrupt_before_it_is_heeded() -> None:
-    """It ends the program as any other one does, and nothing is babbled."""
+    """An interrupt before handlers are installed ends the program without a traceback."""
     begin = "import os, sys, prefpairs.cli.main as program; "
     strike = "program._heed_signals = lambda **_: os.kill(os.getpid(), 2); "
     command = [sys.executable, "-c", f"{begin}{strike}sys.exit(program.main())", "formats"]
@@ -289,7 +289,7 @@ def test_an_interrupt_before_it_is_heeded() -> None:
 
 
 def test_a_later_signal_is_another_wish() -> None:
-    """If the first one was to no avail, the next one is not lost."""
+    """A second signal that comes later replaces the first."""
     moment = """
 program._TIDYING = 0.01
 try:
@@ -303,7 +303,7 @@ except SystemExit:
 
 
 def test_signal_that_is_ignored_stays_ignored() -> None:
-    """Nohup has it so."""
+    """A signal that is ignored, as with nohup, stays ignored."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     main(["pair", "r.jsonl", "-o", "o.jsonl", "--quiet"])
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
@@ -311,7 +311,7 @@ def test_signal_that_is_ignored_stays_ignored() -> None:
 
 @pytest.mark.parametrize("words", [["--version"], ["--help"], ["pair", "--help"], ["formats"]])
 def test_reader_that_went_away(words: list[str]) -> None:
-    """A closed pipe is success and says nothing, for what people read as for data."""
+    """A closed pipe is success without a message, for data and for other output."""
     reading, writing = os.pipe()
     os.close(reading)
     ended = subprocess.run(
@@ -327,7 +327,7 @@ def test_reader_that_went_away(words: list[str]) -> None:
 @pytest.mark.parametrize("words", [["--version"], ["--help"], ["pair", "--help"], ["formats"]])
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_disk_that_is_full(words: list[str], unbuffered: str) -> None:
-    """The sentence names standard output, for what people read as for data."""
+    """A full disk names standard output, for data and for other output."""
     with open("/dev/full", "wb") as full:
         ended = subprocess.run(
             [sys.executable, "-m", "prefpairs", *words],
@@ -341,7 +341,7 @@ def test_disk_that_is_full(words: list[str], unbuffered: str) -> None:
 
 
 def test_callers_keep_their_garbage_collector(capfd: pytest.CaptureFixture[str]) -> None:
-    """Only a process of our own rests it while modules load."""
+    """Only the program itself pauses garbage collection while modules load, not its callers."""
     before = gc.get_freeze_count()
     assert _said(capfd, "pair", "r.jsonl", "--quiet")[0] == 0
     assert (gc.isenabled(), gc.get_freeze_count()) == (True, before)
@@ -354,7 +354,7 @@ def test_callers_keep_their_garbage_collector(capfd: pytest.CaptureFixture[str])
 
 
 def test_places_where_an_exit_gets_lost() -> None:
-    """C code that looks into a dictionary drops what `__hash__` raises: signals wait till then."""
+    """Signals wait while `__hash__` runs, since C code may swallow exceptions from there."""
     frames: list[FrameType] = []
 
     class Key:

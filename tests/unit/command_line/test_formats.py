@@ -12,7 +12,7 @@ from prefpairs.strategies import STRATEGIES
 
 
 def test_listing(capfd: pytest.CaptureFixture[str]) -> None:
-    """Every source and strategy with its line, and the other name of one."""
+    """Lists every source and strategy with a description, and other names."""
     formats(asked=FormatsOptions(schema=None))
     lines = [" ".join(line.split()) for line in capfd.readouterr().out.splitlines()]
     expected = [f"{name} {line}" for name, line in {**SOURCES, **STRATEGIES}.items()]
@@ -22,12 +22,12 @@ def test_listing(capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("record", ["candidate", "pair"])
 def test_schema(capfd: pytest.CaptureFixture[str], record: str) -> None:
-    """JSON for a validator."""
+    """Prints a JSON Schema."""
     formats(asked=FormatsOptions(schema=record))
     assert json.loads(capfd.readouterr().out) == json_schema(record)
 
 
 def test_unknown_schema() -> None:
-    """A word that is no record."""
+    """An unknown record is rejected."""
     with pytest.raises(UnknownWord):
         formats(asked=FormatsOptions(schema="rollout"))

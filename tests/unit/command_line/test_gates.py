@@ -1,4 +1,4 @@
-"""What a count of the summary must be."""
+"""--require: conditions on counts of the summary."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def _check(word: str) -> None:
     ],
 )
 def test_words(word: str, gate: Gate) -> None:
-    """A path, a comparison and a number."""
+    """A condition has a path, a comparison and a number."""
     assert read_gates([word], pair_input_summary(Ledger())) == [gate]
 
 
@@ -45,7 +45,7 @@ def test_words(word: str, gate: Gate) -> None:
     ["pairs", "", "pairs>=", ">=5", "pairs=5", "pairs=>5", "pairs>=many", "pairs>=nan", "a b>1"],
 )
 def test_words_that_are_no_gate(word: str) -> None:
-    """They are reported before the run, with what they should look like."""
+    """Invalid conditions are reported before the run, with an example."""
     with pytest.raises(UsageError) as caught:
         read_gates([word], pair_input_summary(Ledger()))
     assert caught.value.problem == f"--require {word}: expected NAME>=NUMBER"
@@ -72,7 +72,7 @@ def test_words_that_are_no_gate(word: str) -> None:
     ],
 )
 def test_gate_that_is_met(word: str) -> None:
-    """Any count of the summary; a reason that never came up counts 0."""
+    """Any count of the summary can be required; a reason that did not occur counts 0."""
     _check(word)
 
 
@@ -94,7 +94,7 @@ def test_gate_that_is_met(word: str) -> None:
     ],
 )
 def test_gate_that_is_not_met(word: str, actual: float | None) -> None:
-    """The error knows the condition and the count; what is not known meets none."""
+    """The error has the condition and the actual count; an unknown number never meets it."""
     with pytest.raises(GateNotMet) as caught:
         _check(word)
     assert (caught.value.gate, caught.value.actual) == (word, actual)
@@ -112,14 +112,14 @@ def test_gate_that_is_not_met(word: str, actual: float | None) -> None:
     ],
 )
 def test_count_that_is_none(word: str) -> None:
-    """A mistyped name is never met and never missed: it is wrong usage."""
+    """A mistyped name exits 2, instead of never being met."""
     with pytest.raises(UnknownWord) as caught:
         _check(word)
     assert caught.value.word == word.partition(">")[0].partition("=")[0]
 
 
 def test_names_are_told_before_the_run() -> None:
-    """As far as a run that has not begun can know them."""
+    """Names are checked before the run, except those that depend on it."""
     empty = pair_summary(Ledger())
     with pytest.raises(UnknownWord) as caught:
         read_gates(["pairs>=1", "candidate.kept>=1"], empty)
@@ -129,7 +129,7 @@ def test_names_are_told_before_the_run() -> None:
 
 
 def test_gap_of_the_what_if() -> None:
-    """A key that holds a dot is found, too."""
+    """A key that contains a dot is found."""
     ledger = Ledger(groups=1)
     ledger.add_pair(0.15, 1.0, 0.85)
     summary = pair_summary(ledger)

@@ -1,4 +1,4 @@
-"""Hints on several answers with one score: each of them is a command that gives pairs."""
+"""Hints for several answers with one score: each is a command that gives pairs."""
 
 import json
 import re
@@ -57,7 +57,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_hints_give_pairs(
     typed: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A score for each answer, or the first answer alone."""
+    """One command for a score per answer, and one for the first answer alone."""
     assert main(typed) == 1
     told = capsys.readouterr().err
     assert "score is 1, expected a list of 2 scores, one for each answer" in told

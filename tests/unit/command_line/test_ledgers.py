@@ -1,4 +1,4 @@
-"""What became of everything that was read."""
+"""The ledgers that account for everything that was read."""
 
 from itertools import permutations
 
@@ -29,25 +29,25 @@ def _tally(*numbers: float) -> RunningStats:
     ],
 )
 def test_tally(numbers: tuple[float, ...], summary: dict[str, float] | None) -> None:
-    """Mean, smallest and largest; nothing of nothing."""
+    """Mean, minimum and maximum; none without numbers."""
     assert _tally(*numbers).summary() == summary
 
 
 def test_order_of_a_tally_does_not_count() -> None:
-    """Sums are exact: no order of the numbers changes a digit."""
+    """Sums are exact, so the order of numbers does not change the mean."""
     numbers = (1e16, 1.0, -1e16, 0.1, 1e-9)
     means = {str(_tally(*order).summary()) for order in permutations(numbers)}
     assert means == {"{'mean': 0.2200000002, 'min': -1e+16, 'max': 1e+16}"}
 
 
 def test_order_of_a_tally_of_extremes_does_not_count() -> None:
-    """Neither does it where numbers lie far apart."""
+    """The same with numbers of very different sizes."""
     means = {str(_tally(*order).summary()) for order in permutations((1e60, -1e60, 1.0))}
     assert means == {"{'mean': 0.333333333333333, 'min': -1e+60, 'max': 1e+60}"}
 
 
 def test_notes_stand_once() -> None:
-    """The same sentence is not said twice."""
+    """Equal notes are kept once."""
     ledger = Ledger()
     for sentence in ("a", "b", "a"):
         ledger.note(sentence)
@@ -55,7 +55,7 @@ def test_notes_stand_once() -> None:
 
 
 def test_first_few_bad_rows_are_remembered() -> None:
-    """All are counted, five are kept."""
+    """All bad rows are counted, five are kept."""
     ledger = Ledger()
     for number in range(8):
         ledger.add_bad(f"f:{number}", NotJson("not JSON"))
@@ -64,7 +64,7 @@ def test_first_few_bad_rows_are_remembered() -> None:
 
 
 def test_first_few_of_each_kind_of_bad_rows() -> None:
-    """A thousand rows of one kind do not hide the one of another; kinds are bounded."""
+    """A few of each kind are kept, so many of one kind hide no other; kinds are limited, too."""
     ledger = Ledger()
     for number in range(20):
         ledger.add_bad(f"f:{number}", BadField(f"messages[{number}].role", 1, "text"))
@@ -77,14 +77,14 @@ def test_first_few_of_each_kind_of_bad_rows() -> None:
 
 
 def test_kept_is_found_less_dropped() -> None:
-    """The ledger of candidates closes."""
+    """Kept candidates are those found minus those dropped."""
     ledger = Ledger(candidates_found=10)
     ledger.candidates_dropped.update({"no_score": 2, "duplicate_rollout": 1})
     assert ledger.candidates_kept == 7
 
 
 def test_pairs_are_counted_by_gap() -> None:
-    """How many would be left at other least gaps, their borders included."""
+    """Counts the pairs that other minimum gaps would leave, inclusive."""
     ledger = Ledger()
     for gap in (0.05, 0.1, 0.15, 0.2, 0.7):
         ledger.add_pair(gap, 0.9, 0.9 - gap)
@@ -92,7 +92,7 @@ def test_pairs_are_counted_by_gap() -> None:
 
 
 def test_summary_of_extract() -> None:
-    """Keys in order; the largest loss first, equal ones by name."""
+    """Keys are in order; losses are sorted by count, then by name."""
     ledger = Ledger(
         sources=[("a.jsonl", "generic")],
         skipped_files=[("a_failures.jsonl", "NeMo Gym")],
@@ -128,7 +128,7 @@ def test_summary_of_extract() -> None:
 
 
 def test_summary_of_pair() -> None:
-    """What extract says, and then the pairs."""
+    """The summary of extract, followed by the pairs."""
     ledger = Ledger(groups=3, across_prompts=1)
     ledger.groups_without_pair["all_tied"] += 1
     ledger.marked.update({"chosen_failed": 1, "rejected_failed": 2})
@@ -150,7 +150,7 @@ def test_summary_of_pair() -> None:
 
 
 def test_summary_of_nothing() -> None:
-    """Every key stands even where nothing was read."""
+    """Every key is present even if nothing was read."""
     assert pair_summary(Ledger()) == {
         "inputs": [],
         "passed_over": [],
@@ -172,7 +172,7 @@ def test_summary_of_nothing() -> None:
 
 
 def test_stage_keeps_what_it_found_less_what_it_dropped() -> None:
-    """The ledger of each stage closes; what was noticed is not lost."""
+    """A stage keeps what it found minus what it dropped, and its notes."""
     stage = StageCounts("dedupe", found=10)
     stage.dropped.update({"duplicate": 3, "contradiction": 1})
     stage.noticed["contradiction_kept"] += 5
@@ -192,7 +192,7 @@ def test_stage_keeps_what_it_found_less_what_it_dropped() -> None:
 def test_numbers_that_nobody_knows(
     numbers: tuple[float | None, float | None, float | None], counted: tuple[int, int, int]
 ) -> None:
-    """The pair counts, they do not."""
+    """Pairs with unknown numbers are counted; the numbers are not."""
     ledger = Ledger()
     ledger.add_pair(*numbers)
     assert ledger.pairs == 1
@@ -201,7 +201,7 @@ def test_numbers_that_nobody_knows(
 
 
 def test_summary_of_sieves() -> None:
-    """Rows, what each stage made of its pairs, what came out, and the sides of a split."""
+    """Rows, the counts of each stage, pairs, and the splits."""
     stage = StageCounts("dedupe", found=5, notes=["odd"])
     stage.dropped.update({"contradiction": 1, "duplicate": 2})
     stage.noticed["contradiction_kept"] = 4
@@ -244,14 +244,14 @@ def test_summary_of_sieves() -> None:
 
 
 def test_stages_and_sides_of_a_recipe_that_pairs() -> None:
-    """They stand in the summary of `pair`, too, where there are any."""
+    """The summary of `pair` includes stages and splits, too, if there are any."""
     summary = pair_summary(Ledger(stages=[StageCounts("filter", found=1)], sides={"train": 1}))
     assert (list(summary["stages"]), summary["sides"]) == (["filter"], {"train": 1})
     assert pair_summary(Ledger()).keys().isdisjoint({"stages", "sides"})
 
 
 def test_summary_of_sieves_and_nothing() -> None:
-    """What nobody knows is null, and no stage is made up."""
+    """Unknown numbers are null, and there are no stages."""
     summary = pair_input_summary(Ledger())
     assert summary.keys().isdisjoint({"stages", "sides", "candidates", "groups"})
     assert (summary["gap"], summary["mean_chosen_score"]) == (None, None)

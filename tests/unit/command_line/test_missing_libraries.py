@@ -1,4 +1,4 @@
-"""What is said of libraries that are not installed."""
+"""Messages about libraries that are not installed."""
 
 import shlex
 import sys
@@ -15,7 +15,7 @@ PROJECT = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
 
 @pytest.mark.parametrize("extra", ["near", "parquet", "rehearse", "tokens"])
 def test_command_names_the_libraries(extra: str) -> None:
-    """Those of the extra, for the Python that runs this copy; never a package of our name."""
+    """The command installs the extra's libraries for this Python, never a package of ours."""
     words = shlex.split(optional_libraries.install_command(extra) or "")
     assert words[:4] == [sys.executable, "-m", "pip", "install"]
     names = sorted(word.partition(">")[0].partition("<")[0] for word in words[4:])
@@ -24,14 +24,14 @@ def test_command_names_the_libraries(extra: str) -> None:
 
 
 def test_without_pip(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Environments that uv makes have no pip: uv installs into them from outside."""
+    """Environments made by uv have no pip; the command uses uv then."""
     monkeypatch.setattr(optional_libraries, "find_spec", lambda _: None)
     command = optional_libraries.install_command("near") or ""
     assert command.startswith(f"uv pip install --python {sys.executable} ")
 
 
 def test_without_an_installation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no metadata says what the extra is, no command is made up."""
+    """Without metadata about the extra, no command is given."""
 
     def unknown(name: str) -> list[str]:
         raise metadata.PackageNotFoundError(name)

@@ -1,4 +1,4 @@
-"""Errors and notes about mistyped words."""
+"""Errors and notes about mistyped names."""
 
 import json
 from pathlib import Path
@@ -114,7 +114,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_what_is_said(capfd: pytest.CaptureFixture[str], words: str, error: str, hint: str) -> None:
-    """What is wrong, and what may have been meant; exit code 2."""
+    """Exits 2 with what is wrong and a suggestion."""
     assert main(words.split(" ")) == 2
     out, err = capfd.readouterr()
     first, _, rest = err.partition("\n")
@@ -141,13 +141,13 @@ def test_what_is_said(capfd: pytest.CaptureFixture[str], words: str, error: str,
     ],
 )
 def test_files(capfd: pytest.CaptureFixture[str], words: str, said: str) -> None:
-    """A file next to it with a similar name is suggested, not one that only has the same ending."""
+    """A file with a similar name is suggested, not one with only the same extension."""
     assert main(words.split(" ")) == 5
     assert capfd.readouterr() == ("", said)
 
 
 def test_path_that_some_rows_may_have(capfd: pytest.CaptureFixture[str]) -> None:
-    """That is a note, not an error."""
+    """A path that only some rows have is a note, not an error."""
     assert main(["pair", "--keep", "promt", "rows.jsonl", "-o", "out.jsonl"]) == 0
     said = "note: --keep promt: no row has this field; did you mean prompt?\n"
     assert said in capfd.readouterr().err
@@ -158,7 +158,7 @@ def test_path_that_some_rows_may_have(capfd: pytest.CaptureFixture[str]) -> None
 def test_path_that_only_a_later_row_has(
     capfd: pytest.CaptureFixture[str], source: str, name: str
 ) -> None:
-    """Rows of usual shape are searched, too, wherever they are and however JSON spells the name."""
+    """A path is searched in rows of the usual shape, too, in any file and JSON spelling."""
     asked = {"responses_create_params": {"input": "Q"}}
     rows = {
         "generic": [{"prompt": "Q", "response": "A" * size, "score": size} for size in range(1, 9)],
@@ -183,14 +183,14 @@ def _said(text: str) -> dict[str, object]:
 
 
 def test_field_of_meta_that_no_pair_has(capfd: pytest.CaptureFixture[str]) -> None:
-    """Nothing comes out, and a note suggests a field that exists."""
+    """A meta field that no pair has gives an empty result, with a suggestion."""
     assert main(["split", "--by", "meta.exmple_id", "--out-dir", "d", "pairs.jsonl"]) == 3
     said = "note: no pair has meta.exmple_id; did you mean meta.example_id?\n"
     assert said in capfd.readouterr().err
 
 
 def test_field_of_a_benchmark(capfd: pytest.CaptureFixture[str]) -> None:
-    """The hint suggests a field of its row."""
+    """For a missing reference field, the hint suggests a field of its row."""
     words = ["dedupe", "--against", "rows.jsonl", "--against-field", "promt", "pairs.jsonl"]
     assert main(words) == 1
     assert capfd.readouterr().err == (

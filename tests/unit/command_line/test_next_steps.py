@@ -1,4 +1,4 @@
-"""What to do next."""
+"""Suggestions on what to do next."""
 
 import pytest
 
@@ -79,7 +79,7 @@ def test_why_no_output(ledger: Ledger, hint: str | None) -> None:
 
 
 def test_why_extract_gave_nothing() -> None:
-    """Groups are none of its business."""
+    """The reasons of groups are ignored."""
     ledger = _ledger({"no_prompt": 1}, {"all_tied": 2})
     assert why_no_output("extract", ledger) == (
         "1 row: the prompt is missing or empty; name the field of the prompt with --prompt PATH"
@@ -87,7 +87,7 @@ def test_why_extract_gave_nothing() -> None:
 
 
 def test_example_of_a_pair() -> None:
-    """One line each, nothing in them steers a terminal, long ones are cut."""
+    """One line each, truncated and without control characters."""
     call = [tool_call("search", "{}"), tool_call("f", "{}")]
     ledger = Ledger(
         example=(
@@ -108,12 +108,12 @@ def test_example_of_a_pair() -> None:
 
 
 def test_no_example_of_nothing() -> None:
-    """Nothing was made, nothing is shown."""
+    """Without pairs, there is no example."""
     assert next_steps("pair", Ledger(), "o.jsonl") == ""
 
 
 def test_next_step_of_extract() -> None:
-    """Candidates in a file are for `pair`; in a pipe somebody takes them already."""
+    """Candidates in a file suggest `pair`; those in a pipe suggest nothing."""
     assert next_steps("extract", Ledger(), "c.jsonl") == (
         "\nnext: prefpairs pair c.jsonl -o pairs.jsonl\n"
     )
@@ -143,12 +143,12 @@ def _stage(name: str, **dropped: int) -> StageCounts:
     ],
 )
 def test_why_sieves_gave_nothing(command: str, stages: list[StageCounts], hint: str | None) -> None:
-    """The stage that lost pairs, and its most frequent reason."""
+    """Names the stage that lost pairs, and its most frequent reason."""
     assert why_no_output(command, Ledger(rows_read=9, stages=stages)) == hint
 
 
 def test_why_no_row_was_a_pair() -> None:
-    """What was lost before any stage counts where no stage lost anything."""
+    """If no stage lost pairs, the losses before them are named."""
     ledger = _ledger({"sides_equal": 3})
     ledger.stages.append(_stage("dedupe"))
     assert why_no_output("dedupe", ledger) == "3 rows: chosen and rejected have the same content"
@@ -156,7 +156,7 @@ def test_why_no_row_was_a_pair() -> None:
 
 @pytest.mark.parametrize("command", ["pair", "dedupe", "filter", "sample"])
 def test_next_step_of_pairs(command: str) -> None:
-    """Pairs in a file are for `split`, also under an odd name; in a pipe somebody takes them."""
+    """Pairs in a file suggest `split`, with a quoted name; those in a pipe suggest nothing."""
     ledger = Ledger(example=("Q", "A", "B"))
     example = "\nexample\n  prompt    Q\n  chosen    A\n  rejected  B\n"
     step = "\nnext: prefpairs split o\\x1b.jsonl --val-fraction 0.1 --out-dir data\n"
@@ -165,7 +165,7 @@ def test_next_step_of_pairs(command: str) -> None:
 
 
 def test_no_step_after_a_split() -> None:
-    """Its files are what is trained on."""
+    """After a split, no next step is suggested."""
     ledger = Ledger(example=("Q", "A", "B"))
     assert "next" not in next_steps("split", ledger, "d/train.jsonl")
 
@@ -181,7 +181,7 @@ def test_no_step_after_a_split() -> None:
 def test_retry_options_where_answers_were_judged_twice(
     files: int, without_pair: dict[str, int], choices: list[tuple[str, str]]
 ) -> None:
-    """Options that let them compete; files are runs only if there are several."""
+    """Options that let them compete; the one about files is offered only if there are several."""
     ledger = Ledger(sources=[("nat", f"{number}.json") for number in range(files)])
     ledger.candidates_dropped.update(conflicting_scores=4)
     ledger.groups_without_pair.update(without_pair)

@@ -1,4 +1,4 @@
-"""Notes on answers that were cut off, failed or judged twice: that their commands work."""
+"""Notes on truncated, failed or twice-judged answers: their commands work."""
 
 import json
 import re
@@ -16,7 +16,7 @@ ROWS = [
     {"prompt": "Q", "response": "C", "score": 0.75, "error": "", "finish_reason": None},
     {"prompt": "Q", "response": "D", "score": 0.5},
 ]
-"""The best was cut off, the worst failed; the others are fine."""
+"""The best answer is truncated, the worst failed; the others are fine."""
 
 RECIPE = '[read]\ninputs = "rows.jsonl"\n\n[pair]\n\n[write]\noutput = "pairs.jsonl"\n'
 _COMMAND = re.compile(r"^  to .*?: prefpairs (.*)$", re.MULTILINE)
@@ -40,7 +40,7 @@ def _pairs(folder: Path) -> list[tuple[Any, Any]]:
 def test_commands_of_the_note_work(
     words: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each of them settles its mark, and so on until nothing is left to settle."""
+    """Each command settles one mark; repeated, they leave none."""
     assert main(words) == 0
     told = capsys.readouterr().err
     assert "of the answers in pairs, 1 chosen and 0 rejected are truncated" in told
@@ -64,7 +64,7 @@ def test_commands_of_the_note_work(
 
 
 def test_marks_travel_with_candidates(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Extract and pair together say and drop what pair alone does."""
+    """`extract | pair` reports and drops the same answers as `pair`."""
     assert main(["extract", "rows.jsonl", "-o", "candidates.jsonl", "-q"]) == 0
     assert main(["pair", "candidates.jsonl", "-o", "pairs.jsonl"]) == 0
     assert len(_COMMAND.findall(capsys.readouterr().err)) == 4
@@ -75,7 +75,7 @@ def test_marks_travel_with_candidates(folder: Path, capsys: pytest.CaptureFixtur
 
 
 def test_counts_are_in_the_summary(folder: Path) -> None:
-    """So that a gate can hold them down."""
+    """The counts are in the summary, so a gate can limit them."""
     words = ["pair", "rows.jsonl", "-o", "pairs.jsonl", "--summary", "summary.json", "-q"]
     assert main(words) == 0
     summary = json.loads((folder / "summary.json").read_text())
@@ -83,13 +83,13 @@ def test_counts_are_in_the_summary(folder: Path) -> None:
 
 
 def test_ignored_columns_are_no_marks(capsys: pytest.CaptureFixture[str]) -> None:
-    """--ignore reads the rows as if they did not have the column."""
+    """A column given to --ignore sets no mark."""
     assert main(["pair", "rows.jsonl", "--ignore", "error,finish_reason", "-o", "p.jsonl"]) == 0
     assert "in pairs," not in capsys.readouterr().err
 
 
 def test_a_named_column_is_no_mark(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A column that is the answer says nothing of the answer."""
+    """A column that is used as the answer sets no mark."""
     rows = [{"prompt": "Q", "error": text, "score": score} for text, score in (("A", 1), ("B", 0))]
     (folder / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert main(["pair", "rows.jsonl", "--response", "error", "-o", "pairs.jsonl"]) == 0
@@ -98,14 +98,14 @@ def test_a_named_column_is_no_mark(folder: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_a_reason_is_kept_or_dropped(capsys: pytest.CaptureFixture[str]) -> None:
-    """Both at once are a contradiction."""
+    """The same reason in --keep-rows and --drop-rows is a contradiction."""
     words = ["pair", "rows.jsonl", "--keep-rows", "failed", "--drop-rows", "incomplete,failed"]
     assert main(words) == 2
     assert "--keep-rows and --drop-rows both name failed" in capsys.readouterr().err
 
 
 def test_a_wrong_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    """Only what rows of one's own can say is dropped so."""
+    """Only reasons that rows themselves can state are accepted."""
     assert main(["pair", "rows.jsonl", "--drop-rows", "masked"]) == 2
     assert "--drop-rows" in capsys.readouterr().err
 
@@ -114,7 +114,7 @@ def test_a_wrong_reason(capsys: pytest.CaptureFixture[str]) -> None:
 def test_commands_for_answers_judged_twice_work(
     words: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An answer both better and worse than another one can be dropped, or kept without a note."""
+    """Answers both better and worse than another can be dropped, or kept without a note."""
     judged = [("A", 1), ("A", 0), ("B", 0.5), ("C", 0.25)]
     rows = [{"prompt": "Q", "response": said, "score": score} for said, score in judged]
     (folder / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
@@ -132,7 +132,7 @@ def test_commands_for_answers_judged_twice_work(
 def test_what_was_to_be_dropped_is_not_offered_again(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where no pair is left, no command names the same rows to be dropped and kept."""
+    """If no pair is left, no hint suggests keeping rows that were dropped on request."""
     rows = [{"prompt": "Q", "response": "A", "score": score} for score in (1, 0)]
     (folder / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert main(["pair", "--drop-rows", "conflicting_scores", "rows.jsonl"]) == 3
@@ -142,7 +142,7 @@ def test_what_was_to_be_dropped_is_not_offered_again(
 def test_dedupe_settles_what_was_judged_twice(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A recipe that drops contradictions needs no note on them."""
+    """There is no note if the recipe drops contradictions."""
     judged = [("A", 1), ("A", 0), ("B", 0.5)]
     rows = [{"prompt": "Q", "response": said, "score": score} for said, score in judged]
     (folder / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))

@@ -1,4 +1,4 @@
-"""Options: declared once, and known to all who ask."""
+"""Options are declared once, as dataclass fields."""
 
 from typing import Any
 
@@ -31,13 +31,13 @@ class Box:
 
 @options
 class Wide(Box):
-    """Another default for one of them."""
+    """A group with another default."""
 
     width: int = option(3, metavar="N", help="How wide.")
 
 
 def test_names() -> None:
-    """As declared, or as the field is called; an argument has none."""
+    """Names are as declared, or derived from the field; an argument has none."""
     assert [known.names for known in options_in(Box)] == [
         (),
         ("-w", "--width"),
@@ -53,7 +53,7 @@ def test_names() -> None:
 
 
 def test_facts() -> None:
-    """Type, default, bounds and panel of each."""
+    """An option knows its type, default, bounds and panel."""
     inputs, width, gap, red = options_in(Box)
     assert (inputs.repeated, inputs.panel) == (True, "Arguments")
     assert (width.number, width.bounds, width.told_default, width.panel) == (
@@ -71,7 +71,7 @@ def test_facts() -> None:
     [(0.30000000000000004, 0.3), (0.29999999999999993, 0.3), (1e-15, 1e-15), (-0.0, 0.0)],
 )
 def test_numbers_are_decimal(typed: float, number: float) -> None:
-    """They have 15 significant digits, as scores do."""
+    """Numbers are decimal with 15 significant digits, like scores."""
     assert repr(filled(Box, {"min_gap": typed}).min_gap) == repr(number)
 
 
@@ -84,7 +84,7 @@ def test_groups_inherit() -> None:
 
 
 def test_an_option_that_must_be_given() -> None:
-    """It has no default."""
+    """A required option has no default."""
 
     @options
     class Needed:
@@ -96,13 +96,13 @@ def test_an_option_that_must_be_given() -> None:
 
 
 def test_options_that_were_given() -> None:
-    """Those whose value is another one than the default."""
+    """Given options are those that differ from the default."""
     assert given_options(Box(width=2, red=True), {"red"}) == ["--width"]
 
 
 @pytest.mark.parametrize("value", ["", " ", float("nan"), float("inf"), 2**63])
 def test_values_that_mean_nothing(value: Any) -> None:
-    """They are refused, whatever the option."""
+    """Meaningless values are rejected for any option."""
     with pytest.raises(UsageError):
         options_in(Box)[1].check(value)
 
@@ -112,13 +112,13 @@ def test_values_that_mean_nothing(value: Any) -> None:
     [("best-vs-rest", "best-vs-rest"), ("best_vs_rest", "best-vs-rest"), ("no-score", "no_score")],
 )
 def test_one_of(word: str, name: str) -> None:
-    """Hyphen and underscore are alike; the name itself is returned."""
+    """Hyphen and underscore are interchangeable; the proper name is returned."""
     assert one_of("word", word, "best-vs-rest", "no_score") == name
 
 
 @pytest.mark.parametrize("word", ["", "best", "BEST-VS-REST"])
 def test_one_of_nothing(word: str) -> None:
-    """The error knows what is asked for and what there is."""
+    """The error has the kind of name and the known names."""
     with pytest.raises(UnknownWord) as caught:
         one_of("--order", word, "input", "key")
     assert (caught.value.what, caught.value.word, caught.value.known) == (
@@ -140,5 +140,5 @@ def test_one_of_nothing(word: str) -> None:
     ],
 )
 def test_split_words(values: Any, words: tuple[str, ...]) -> None:
-    """Repeated or with commas."""
+    """Values may be repeated or separated by commas."""
     assert split_words(values) == words

@@ -1,4 +1,4 @@
-"""An option is declared once; everything that knows of options knows it from there."""
+"""An option is declared once; everything else is derived from that."""
 
 import runpy
 from pathlib import Path
@@ -21,7 +21,7 @@ SCRIPT = Path(__file__).parents[3] / "scripts" / "make_reference.py"
 
 @options
 class Shiny(Dedupe):
-    """The options of a stage, and one more."""
+    """The options of a stage with an extra one."""
 
     shine: int = option(3, metavar="N", least=0, most=9, help="How much it shines.")
 
@@ -33,7 +33,7 @@ class Shiny(Dedupe):
 
 @pytest.fixture(name="calls", autouse=True)
 def _with_shine(monkeypatch: pytest.MonkeyPatch) -> list[Shiny]:
-    """`dedupe` has the option, and notes what it was called with."""
+    """A `dedupe` with the extra option that records its calls."""
     calls: list[Shiny] = []
 
     def dedupe(*, inputs: PairInputPlan, same: Shiny) -> None:
@@ -48,7 +48,7 @@ def _with_shine(monkeypatch: pytest.MonkeyPatch) -> list[Shiny]:
 
 
 def test_command_line(calls: list[Shiny], capsys: pytest.CaptureFixture[str]) -> None:
-    """It is typed, has a default and bounds, and is checked against the other options."""
+    """The command line has it, with default and bounds, and runs the group's check."""
     assert main(["dedupe", "--shine", "8", "pairs.jsonl"]) == 0
     assert main(["dedupe", "pairs.jsonl"]) == 0
     assert [same.shine for same in calls] == [8, 3]
@@ -59,7 +59,7 @@ def test_command_line(calls: list[Shiny], capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_help_completion_and_reference(capsys: pytest.CaptureFixture[str]) -> None:
-    """They list it."""
+    """Help, completion and reference list it."""
     assert main(["dedupe", "--help"]) == 0
     assert "--shine N" in capsys.readouterr().out
     assert [*completed(["dedupe", "--shi"], cut_at_equals=False).words] == ["--shine"]
@@ -68,7 +68,7 @@ def test_help_completion_and_reference(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_recipes(tmp_path: Path) -> None:
-    """Its table takes it, and --set changes it, within the same bounds and checks."""
+    """A recipe's table and --set accept it, with the same bounds and checks."""
     path = tmp_path / "recipe.toml"
     path.write_text("[dedupe]\nshine = 8\n")
     assert read_recipe(str(path), []).group("dedupe", Shiny).shine == 8
@@ -79,7 +79,7 @@ def test_recipes(tmp_path: Path) -> None:
 
 
 def test_keywords() -> None:
-    """A program names it as it names any other."""
+    """It is a keyword argument in Python, with the same check."""
     assert Shiny(shine=8).shine == filled(Shiny, {"shine": 8}).shine == 8
     with pytest.raises(UsageError):
         filled(Shiny, {"shine": 5})

@@ -1,4 +1,4 @@
-"""Where the files of a run appear, if there are several."""
+"""Where the files of a run appear if there are several."""
 
 import json
 from pathlib import Path
@@ -18,11 +18,11 @@ OURS = (
     b'{"id": "70bbf81c1f01a23af69e2c2b1346a9b7", "group": "g", '
     b'"prompt": "Q", "chosen": "A", "rejected": "B"}\n'
 )
-"""A row as we write them."""
+"""A row as prefpairs writes it."""
 
 
 def _swept(destination: Destination, *names: str) -> dict[str, str]:
-    """The files that a run leaves of those that were there, by the names of its outputs."""
+    """The files in the folder after a run with these existing files, by output names."""
     for name in names:
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_bytes(OURS)
@@ -34,7 +34,7 @@ def _swept(destination: Destination, *names: str) -> dict[str, str]:
 
 
 def test_folder_of_sides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file each; a side of an earlier run is swept."""
+    """One file per split; files of an earlier run are removed."""
     monkeypatch.chdir(tmp_path)
     split = Split(val_fraction=0.0, test_fraction=0.1)
     destination = Destination(Plan(read=InputPlan(), split=split, write=WritePlan(out_dir="d")))
@@ -49,7 +49,7 @@ def test_folder_of_sides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_folder_of_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The names that the trainer wants, and what belongs to the data."""
+    """The file names that the trainer expects, and the files next to the data."""
     monkeypatch.chdir(tmp_path)
     train, val = Input("train.jsonl", "train.jsonl"), Input("val.jsonl", "val.jsonl")
     destination = Destination(
@@ -90,7 +90,7 @@ def test_sides_in_one_file_are_told(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """Whichever command writes data of several sides for a trainer; shards of one side are none."""
+    """Every command warns about several splits in one file; shards of one split are fine."""
     monkeypatch.chdir(tmp_path)
     Path("r.toml").write_text(RECIPE.format(other=other))
     names = ["train.jsonl", f"{other}.jsonl"]

@@ -22,7 +22,7 @@ from prefpairs.render.escape_and_wrap import Span
 pytestmark = pytest.mark.full
 
 PAGER = "cat > paged.txt; echo paged"
-"""What stands in for less: it says that it was there."""
+"""A substitute for less that reports that it ran."""
 
 USUAL = {"TERM": "xterm-256color", "PAGER": "", "LESS": "", "NO_COLOR": "", "COLORTERM": ""}
 
@@ -69,7 +69,7 @@ def _read(descriptor: int) -> str:
     while True:
         try:
             got = os.read(descriptor, 1 << 16)
-        except OSError:  # Linux's word for: nobody has the other end any more
+        except OSError:  # on Linux, this means that the other end is closed
             break
         if not got:
             break
@@ -79,7 +79,7 @@ def _read(descriptor: int) -> str:
 
 
 def _shown(*words: str, size: tuple[int, int] = (100, 24), code: int = 0, **env: Any) -> str:
-    """What a terminal of a size shows of `show`."""
+    """The output of `show` on a terminal of a given size."""
     process, ours = _start(["show", "p.jsonl", *words], env, size)
     shown = _read(ours)
     assert process.wait(timeout=60) == code, shown
@@ -95,7 +95,7 @@ def _widest(shown: str) -> int:
 
 
 def test_no_terminal(capfd: pytest.CaptureFixture[str]) -> None:
-    """Plain text, 100 wide by default, without blanks at the end."""
+    """Without a terminal, plain text, 100 columns wide by default, without trailing blanks."""
     with open_screen(None, pager=True) as screen:
         assert (screen.width, screen.coloured) == (100, False)
         screen.put([Span("é", "chosen-differs"), Span("  ", "rule")])
@@ -106,7 +106,7 @@ def test_no_terminal(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_same_bytes_in_any_surroundings() -> None:
-    """What stands in a file hangs on no terminal."""
+    """Output to a file does not depend on the terminal's settings."""
     words = [sys.executable, "-m", "prefpairs", "show", "p.jsonl"]
     surroundings: tuple[dict[str, str], ...] = (
         {},
@@ -125,7 +125,7 @@ def test_same_bytes_in_any_surroundings() -> None:
 
 
 def test_colours_on_a_terminal() -> None:
-    """Instead of marks; each side has its own."""
+    """Colors replace marks; each side has its own."""
     shown = _shown("-n", "1")
     assert "{+" not in shown
     assert "\x1b[32mit is \x1b[0m" in shown
@@ -135,13 +135,13 @@ def test_colours_on_a_terminal() -> None:
 
 
 def test_few_colours() -> None:
-    """Terminals that have sixteen get the nearest ones."""
+    """Terminals with 16 colors get the nearest ones."""
     assert "48;5;22" not in _shown("-n", "1", TERM="xterm")
 
 
 @pytest.mark.parametrize("env", [{"TERM": "dumb"}, {"NO_COLOR": "1"}])
 def test_terminals_without_colours(env: dict[str, Any]) -> None:
-    """Marks, as in a file; nothing is paged there that could not be seen."""
+    """Without colors there are marks, as in a file, and no pager."""
     shown = _shown("-n", "1", **env)
     assert "{+0+}" in shown
     assert "\x1b" not in shown
@@ -149,12 +149,12 @@ def test_terminals_without_colours(env: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("columns", "wide"), [(60, 60), (100, 100), (133, 133), (30, 40), (0, 80)])
 def test_as_wide_as_the_terminal(columns: int, wide: int) -> None:
-    """But never narrower than can be read; some do not know how wide they are."""
+    """The width is the terminal's, but not below a minimum; a terminal may not know its width."""
     assert _widest(_shown("-n", "1", size=(columns, 24), NO_COLOR="1")) == wide
 
 
 def test_width_goes_before_the_terminal() -> None:
-    """Whoever asks for it gets it."""
+    """--width overrides the terminal's width."""
     assert _widest(_shown("-n", "1", "--width", "70", NO_COLOR="1")) == 70
 
 
@@ -162,7 +162,7 @@ def test_width_goes_before_the_terminal() -> None:
 
 
 def test_what_does_not_fit_goes_to_the_pager() -> None:
-    """All of it, in colours."""
+    """Output that does not fit goes to the pager completely, in color."""
     assert _shown(PAGER="./pager") == "paged\n"
     paged = Path("paged.txt").read_text("utf-8")
     assert paged.count("── ") == 5
@@ -182,7 +182,7 @@ def test_what_does_not_fit_goes_to_the_pager() -> None:
     ],
 )
 def test_no_pager(words: list[str], env: dict[str, Any]) -> None:
-    """Where all fits, where nobody wants one, and where there is none."""
+    """No pager if everything fits, if it is switched off, or if there is none."""
     shown = _shown(*words, **env)
     assert "it is" in shown.replace("\x1b[32m", "")
     assert "paged" not in shown
@@ -191,32 +191,32 @@ def test_no_pager(words: list[str], env: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("lines", "paged"), [(10, True), (9, True), (12, False)])
 def test_what_fits(lines: int, paged: bool) -> None:
-    """A pair of ten rows, and one for the prompt of the shell."""
+    """A pair of ten rows fits if there is one more for the shell's prompt."""
     assert ("paged" in _shown("-n", "1", size=(100, lines), PAGER="./pager")) is paged
 
 
 def test_words_of_the_pager() -> None:
-    """$PAGER may have options; nothing in it is a script."""
+    """$PAGER may have options; it is not run by a shell."""
     Path("pager").write_text('#!/bin/sh\ncat > /dev/null; echo "$# $1 $2"\n', "utf-8")
     assert _shown(PAGER="./pager 'a  b' $(id)") == "2 a  b $(id)\n"
 
 
 @pytest.mark.parametrize(("env", "told"), [({"unset": "LESS"}, "FRX"), ({"LESS": "S"}, "S")])
 def test_less_lets_colours_through(env: dict[str, Any], told: str) -> None:
-    """Unless the user said what it should do."""
+    """$LESS is set to pass colors through, unless the user has set it."""
     Path("pager").write_text('#!/bin/sh\ncat > /dev/null; echo "$LESS"\n', "utf-8")
     assert _shown(PAGER="./pager", **env) == f"{told}\n"
 
 
 def test_less_by_itself() -> None:
-    """Where $PAGER is not set."""
+    """The default pager is less if $PAGER is not set."""
     Path("less").write_text('#!/bin/sh\ncat > /dev/null; echo "less $*"\n', "utf-8")
     Path("less").chmod(0o755)
     assert _shown(unset="PAGER", PATH=f".:{os.environ['PATH']}") == "less -R\n"
 
 
 def test_a_pager_that_is_left_early() -> None:
-    """Success, as with any closed pipe."""
+    """Leaving the pager early is a success, like any closed pipe."""
     Path("p.jsonl").write_text(
         "".join(
             f"{json.dumps({'prompt': 'Q', 'chosen': f'{n} yes ' * 5000, 'rejected': 'no'})}\n"
@@ -228,7 +228,7 @@ def test_a_pager_that_is_left_early() -> None:
 
 
 def test_an_error_comes_after_what_was_shown() -> None:
-    """In the pager or not."""
+    """An error is printed after the output, with a pager or without."""
     shown = _shown("--id", "00000000", code=3, PAGER="./pager")
     assert shown.endswith("error: there is no pair 00000000\n\nhint: ids name the content, and "
                           "change with it; `jq -r .id` lists those of a file\n")  # fmt: skip
@@ -238,7 +238,7 @@ def test_an_error_comes_after_what_was_shown() -> None:
 
 
 def test_interrupts_are_for_the_pager() -> None:
-    """^C ends what the pager does, and not the pager itself."""
+    """Ctrl-C is left to the pager."""
     Path("pager").write_text(
         "#!/bin/sh\ntrap 'echo caught' INT\ncat > /dev/null\ntouch ready\n"
         "while [ ! -e go ]; do sleep 0.05; done\n",

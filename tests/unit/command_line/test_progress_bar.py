@@ -1,4 +1,4 @@
-"""The bar at the foot of a terminal: where it stands, and that it goes."""
+"""The progress bar at the bottom of a terminal: when it is drawn, and that it disappears."""
 
 import json
 import os
@@ -22,13 +22,13 @@ BEGIN = (
     "progress.AFTER, progress._PERIOD = 0.0, 0.01; "
     "from prefpairs.cli.main import main; sys.exit(main())"
 )
-"""The program, without the two seconds in which nothing is shown."""
+"""The program without the two-second delay of the bar."""
 
 _PIECE = re.compile(r"\x1b\[K|\x1b\[[0-9;]*m|[\r\n]|[^\r\n\x1b]+")
 
 
 class Screen:
-    """What somebody sees who looks at a terminal; it knows no more than a bar may use."""
+    """A terminal screen that supports only the escape sequences that a bar may use."""
 
     def __init__(self) -> None:
         self.shown = ""
@@ -36,7 +36,7 @@ class Screen:
         self._column = 0
 
     def show(self, text: str) -> None:
-        """Take in what was written."""
+        """Process output."""
         self.shown += text
         assert "".join(_PIECE.findall(text)) == text
         for piece in _PIECE.findall(text):
@@ -54,7 +54,7 @@ class Screen:
 
 
 class Run:
-    """A run of the program, whose standard error is a terminal."""
+    """A run of the program with a terminal as standard error."""
 
     def __init__(
         self, folder: Path, *words: str, stdout: int | None = None, **settings: str
@@ -73,14 +73,14 @@ class Run:
         )
 
     def until(self, sign: Callable[[Screen], bool]) -> None:
-        """Look on until something is to be seen."""
+        """Read until a condition is met."""
         end = time.monotonic() + 30
         while not sign(self.screen):
             assert time.monotonic() < end, self.screen.shown
             assert self.look(1.0) or self.process.poll() is None, self.screen.shown
 
     def end(self) -> int:
-        """Look on until the end; the exit code."""
+        """Read until the end; returns the exit code."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         while self.process.poll() is None or select.select([self._ours], [], [], 0)[0]:
@@ -96,7 +96,7 @@ class Run:
         self.process.stdin.flush()
 
     def look(self, seconds: float) -> bool:
-        """Take in what is written within a time; whether anything was."""
+        """Process the output of a period; returns whether there was any."""
         if not select.select([self._ours], [], [], seconds)[0]:
             return False
         self.screen.show(self._decoder.decode(os.read(self._ours, 1 << 16)))
@@ -138,7 +138,7 @@ def out(tmp_path: Path) -> Iterator[int]:
 
 
 def _verbs(screen: Screen) -> list[str]:
-    """The steps that were reported, in order."""
+    """The steps shown, in order."""
     found = re.findall(r"\r(reading|pairing|comparing|writing|hashing)  ", screen.shown)
     return [*dict.fromkeys(found)]
 
@@ -161,7 +161,7 @@ def _verbs(screen: Screen) -> list[str]:
     ],
 )
 def test_steps(folder: Path, out: int, words: str, verbs: list[str]) -> None:
-    """Every command that reads much tells its steps, and leaves no trace of them."""
+    """Every command that reads much shows its steps and removes them at the end."""
     run = Run(folder, *words.split(), stdout=out)
     assert run.end() in (0, 4)
     seen = _verbs(run.screen)
@@ -173,7 +173,7 @@ def test_steps(folder: Path, out: int, words: str, verbs: list[str]) -> None:
 
 
 def test_verify(folder: Path, out: int) -> None:
-    """It hashes what the manifest lists."""
+    """`verify` hashes the files in the manifest."""
     assert Run(folder, "run", "recipe.toml", "--quiet", stdout=out).end() == 0
     run = Run(folder, "verify", "manifest.json", stdout=out)
     assert run.end() == 0
@@ -181,7 +181,7 @@ def test_verify(folder: Path, out: int) -> None:
 
 
 def test_pipe(tmp_path: Path, out: int) -> None:
-    """Nothing as long as nothing comes; then what came and how fast, but no share of it."""
+    """Nothing is drawn before input arrives, then amount and rate, but no percentage."""
     run = Run(tmp_path, "dedupe", stdout=out)
     time.sleep(0.5)
     run.feed(_lines(PAIRS[:400]))
@@ -193,7 +193,7 @@ def test_pipe(tmp_path: Path, out: int) -> None:
 
 
 def test_limit(folder: Path, out: int) -> None:
-    """Nobody knows which share of a file N rows are."""
+    """With --limit there is no percentage, since the end is unknown."""
     run = Run(folder, "filter", "--min-answer-chars", "1", "-n", "2900", "pairs.jsonl", stdout=out)
     assert run.end() == 0
     assert _verbs(run.screen) == ["reading"]
@@ -201,7 +201,7 @@ def test_limit(folder: Path, out: int) -> None:
 
 
 def test_interrupt(tmp_path: Path, out: int) -> None:
-    """Control-C leaves a clean line; the cursor was never hidden."""
+    """Ctrl-C leaves a clean line; the cursor is never hidden."""
     run = Run(tmp_path, "dedupe", "-o", "out.jsonl", stdout=out)
     run.feed(_lines(PAIRS[:400]))
     run.until(lambda screen: screen.lines[-1].startswith("reading"))
@@ -212,7 +212,7 @@ def test_interrupt(tmp_path: Path, out: int) -> None:
 
 
 def test_error(folder: Path, out: int) -> None:
-    """The bar is gone before anything is said."""
+    """The bar is removed before an error is printed."""
     run = Run(folder, "dedupe", "broken.jsonl", stdout=out)
     assert run.end() == 1
     assert "reading" in run.screen.shown
@@ -221,7 +221,7 @@ def test_error(folder: Path, out: int) -> None:
 
 
 def test_data_on_the_same_terminal(folder: Path) -> None:
-    """The bar stands until data comes, and not beside it."""
+    """The bar disappears before data is printed to the same terminal."""
     run = Run(folder, "pair", "rollouts.jsonl")
     assert run.end() == 0
     assert "reading" in _verbs(run.screen)
@@ -231,7 +231,7 @@ def test_data_on_the_same_terminal(folder: Path) -> None:
 
 
 def test_data_in_a_pipe(tmp_path: Path) -> None:
-    """Whoever reads it may write on this terminal: nothing is drawn any more."""
+    """Nothing is drawn once data goes to a pipe, since its reader may use the terminal."""
     with (
         (tmp_path / "out").open("wb") as file,
         subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=file) as reader,
@@ -263,7 +263,7 @@ def test_data_in_a_pipe(tmp_path: Path) -> None:
 def test_nothing_is_drawn(
     folder: Path, out: int, words: list[str], settings: dict[str, str]
 ) -> None:
-    """Where nobody wants it, or the terminal cannot."""
+    """Nothing is drawn if it is switched off or the terminal cannot."""
     run = Run(folder, "dedupe", "pairs.jsonl", *words, stdout=out, **settings)
     assert run.end() == 0
     assert "\x1b" not in run.screen.shown
@@ -271,7 +271,7 @@ def test_nothing_is_drawn(
 
 
 def test_no_terminal(folder: Path) -> None:
-    """No escape, and no other sign of it."""
+    """Without a terminal, nothing is drawn."""
     ended = subprocess.run(
         [sys.executable, "-c", BEGIN, "dedupe", "pairs.jsonl", "-o", "no_terminal.jsonl"],
         cwd=folder,
@@ -286,7 +286,7 @@ def test_no_terminal(folder: Path) -> None:
 
 
 def test_no_colours(folder: Path, out: int) -> None:
-    """Only the line itself is drawn anew."""
+    """Without colors, only the line itself is redrawn."""
     run = Run(folder, "dedupe", "pairs.jsonl", stdout=out, NO_COLOR="1")
     assert run.end() == 0
     assert "━" in run.screen.shown
@@ -294,7 +294,7 @@ def test_no_colours(folder: Path, out: int) -> None:
 
 
 def test_terminal_that_knows_ascii_alone(folder: Path, out: int) -> None:
-    """Whatever its encoding is called."""
+    """Only ASCII is used if the encoding may have nothing else."""
     run = Run(folder, "dedupe", "pairs.jsonl", stdout=out, PYTHONIOENCODING="latin-1")
     assert run.end() == 0
     assert "#" in run.screen.shown
@@ -302,11 +302,11 @@ def test_terminal_that_knows_ascii_alone(folder: Path, out: int) -> None:
 
 
 def test_background(folder: Path) -> None:
-    """A job that a shell has put behind itself leaves the terminal to the shell."""
+    """A background job draws nothing."""
     ours, theirs = pty.openpty()
     dedupe = f"{sys.executable} -c '{BEGIN}' dedupe {folder}/pairs.jsonl -o {folder}/behind.jsonl"
     program = f"set -m; {dedupe} --require pairs==3000 & wait; echo ended"
-    # Whoever opens a terminal at the head of a session is controlled by it.
+    # A session leader that opens a terminal is controlled by it.
     words = ["sh", "-c", 'exec bash -c "$1" <$0 >$0 2>&1', os.ttyname(theirs), program]
     with subprocess.Popen(
         words, start_new_session=True, env={**os.environ, "TERM": "xterm"}
@@ -370,7 +370,7 @@ print("done")
 
 
 def _in_a_run(program: str) -> tuple[str, str]:
-    """What a program prints, and what it shows on a terminal."""
+    """The standard output of a program, and what it draws on a terminal."""
     ours, theirs = pty.openpty()
     ended = subprocess.run(
         [sys.executable, "-W", "error", "-c", IN_A_RUN + program],
@@ -393,17 +393,17 @@ def _in_a_run(program: str) -> tuple[str, str]:
 
 
 def test_no_thread_while_a_process_is_begun() -> None:
-    """What the thread holds would be held in the other process for ever."""
+    """No drawing thread runs during a fork, since its locks would stay locked in the child."""
     assert _in_a_run(FORK)[0] == "[1]\n"
 
 
 def test_signals_that_are_held_stay_held() -> None:
-    """They come to the main thread alone."""
+    """Held signals are still held; the thread does not receive them."""
     assert _in_a_run(HELD)[0] == "held\nstruck\n"
 
 
 def test_it_is_gone_at_the_end() -> None:
-    """The last that is written is an empty line."""
+    """The bar is removed at the end."""
     printed, shown = _in_a_run(TWICE)
     assert printed == "done\n"
     assert shown.startswith("\rreading  ")

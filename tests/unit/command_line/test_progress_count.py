@@ -1,4 +1,4 @@
-"""How far a run has come."""
+"""How far a run is."""
 
 from array import array
 
@@ -6,7 +6,7 @@ from prefpairs.ledger import Progress, Step, ValidationLedger
 
 
 def test_bytes_of_inputs_are_counted_first() -> None:
-    """Nobody here knows how many there will be."""
+    """Bytes are counted before the total is known."""
     progress = Progress()
     progress.add_bytes(100)
     progress.add_bytes(20)
@@ -14,7 +14,7 @@ def test_bytes_of_inputs_are_counted_first() -> None:
 
 
 def test_others_count_beside_us() -> None:
-    """What they count is seen as they go, and ours once they have ended."""
+    """Bytes of workers are added while they run, and kept when they have ended."""
     progress, beside = Progress(), array("Q", [0, 0])
     progress.add_bytes(100)
     progress.watch_workers(beside)
@@ -26,7 +26,7 @@ def test_others_count_beside_us() -> None:
 
 
 def test_next_step() -> None:
-    """Whoever begins it says at any time how far it is."""
+    """A step reports its position whenever it is asked."""
     progress, done = Progress(), [0]
     progress.begin_step(lambda: Step("writing", done[0], 10, "pairs"))
     done[0] = 4
@@ -34,7 +34,7 @@ def test_next_step() -> None:
 
 
 def test_hashing() -> None:
-    """Bytes are counted from zero again."""
+    """Hashing counts bytes from zero again."""
     progress = Progress()
     progress.add_bytes(100)
     progress.begin_hashing(50)
@@ -43,7 +43,7 @@ def test_hashing() -> None:
 
 
 def test_validation_ledgers_are_equal_whatever_their_progress() -> None:
-    """What was found has nothing to do with how it was looked for."""
+    """Ledgers are equal even if their progress differs."""
     one, other = ValidationLedger(), ValidationLedger()
     one.progress.add_bytes(5)
     assert one == other

@@ -1,4 +1,4 @@
-"""The line that says how far a run is."""
+"""The progress line."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def _line(step: Step, rate: float | None, room: int) -> str:
     ],
 )
 def test_room(room: int, line: str) -> None:
-    """What matters least goes first, and nothing is ever wrapped."""
+    """The least important parts are omitted first, and nothing is wrapped."""
     assert _line(READING, 370e6, room) == line
 
 
@@ -59,12 +59,12 @@ def test_room(room: int, line: str) -> None:
     ],
 )
 def test_what_is_told(step: Step, rate: float | None, line: str) -> None:
-    """A share and the time left where the end is known, the rate where there is one."""
+    """Percentage and time left if the end is known, rate if there is one."""
     assert _line(step, rate, 79) == line
 
 
 def test_nothing_to_do() -> None:
-    """No share of nothing."""
+    """An empty step has no percentage."""
     assert _line(Step("writing", 0, 0, "rows"), None, 79) == "writing  0 of 0 rows"
 
 
@@ -80,18 +80,18 @@ def test_nothing_to_do() -> None:
     ],
 )
 def test_sizes(done: int, total: int, told: str) -> None:
-    """In one unit, that of the whole."""
+    """Both sizes use the unit of the total."""
     assert told in _line(Step("reading", done, total, "bytes"), None, 79)
 
 
 def test_plain_characters() -> None:
-    """Where the terminal may know no others."""
+    """ASCII characters for terminals that may know no others."""
     line = bar_line(READING, None, 50, ascii_only=True, colours=False)
     assert line == "reading  ############--------   62%  1.5 of 2.4 GB"
 
 
 def test_colours_take_no_room() -> None:
-    """The line is the same without them."""
+    """Colors do not change the layout."""
     coloured = bar_line(READING, 370e6, 79, ascii_only=False, colours=True)
     for escape in ("\x1b[36m", "\x1b[2m", "\x1b[0m"):
         assert coloured.count(escape) == 1

@@ -1,4 +1,4 @@
-"""The codes of losses, mends and bad rows."""
+"""The codes for losses, changes and bad rows."""
 
 import re
 from pathlib import Path
@@ -10,23 +10,23 @@ SOURCE = "".join(path.read_text("utf-8") for path in Path(prefpairs.__file__).pa
 
 
 def test_a_code_has_one_meaning() -> None:
-    """No code stands in two tables."""
+    """No code is in two tables."""
     assert len(ALL) == sum(map(len, TABLES.values()))
 
 
 def test_switchable_reasons_are_losses() -> None:
-    """--keep-rows takes reasons for which rows are dropped."""
+    """--keep-rows accepts only reasons for which rows are dropped."""
     assert set(SWITCHABLE) <= set(LOSSES)
 
 
 def test_every_loss_that_is_raised_has_a_sentence() -> None:
-    """A reason in the code is a reason in the table."""
+    """Every reason used in the code is in the table."""
     raised = set(re.findall(r'Unusable\("(\w+)"\)', SOURCE))
     assert len(raised) > 8
     assert raised - {"environment_differs"} <= set(LOSSES)
-    assert "environment_differs" in PAIRS  # of a pair that stands ready in a row
+    assert "environment_differs" in PAIRS  # for ready-made pairs in rows
 
 
 def test_every_code_is_used() -> None:
-    """A reason in the table is a reason somewhere else in the code, too."""
+    """Every reason in the table is used in the code."""
     assert [code for code in ALL if SOURCE.count(f'"{code}"') < 2] == []

@@ -1,4 +1,4 @@
-"""The closing summary."""
+"""The summary at the end of a run."""
 
 from prefpairs.cli.terminal.summary_text import early_losses, losses_text, summary_text
 from prefpairs.driver import summary_of
@@ -26,7 +26,7 @@ def _ledger() -> Ledger:
 
 
 def test_summary_of_pair() -> None:
-    """Inputs, both ledgers with reasons, groups, pairs, notes and the file."""
+    """Inputs, both ledgers with reasons, groups, pairs, notes and the output file."""
     ledger = _ledger()
     ledger.add_pair(0.5, 1.0, 0.5)
     ledger.add_pair(0.15, 0.9, 0.75)
@@ -58,7 +58,7 @@ def test_summary_of_pair() -> None:
 
 
 def test_summary_of_extract() -> None:
-    """No word about pairs."""
+    """The summary of extract says nothing about pairs."""
     lines = summary_text("extract", _ledger(), "-").splitlines()
     assert [line.split()[0] for line in lines if not line.startswith(" ")] == [
         "read",
@@ -72,7 +72,7 @@ def test_summary_of_extract() -> None:
 
 
 def test_summary_of_nothing() -> None:
-    """Zeros, and no file that was written."""
+    """The summary of nothing has zeros and no output file."""
     assert summary_text("pair", Ledger(), "o.jsonl").splitlines() == [
         "rows                0 read = 0 used + 0 dropped + 0 bad",
         "candidates          0 found = 0 kept + 0 dropped",
@@ -82,7 +82,7 @@ def test_summary_of_nothing() -> None:
 
 
 def test_many_files_are_one_line() -> None:
-    """The first five are named."""
+    """Many files are on one line, with the first five named."""
     five = Ledger(sources=[(f"{number}.jsonl", "nat") for number in range(5)])
     assert summary_text("pair", five, "-").splitlines()[0].endswith(" 3.jsonl, 4.jsonl")
     ledger = Ledger(sources=[(f"{number}.jsonl", "nat") for number in range(8)])
@@ -92,7 +92,7 @@ def test_many_files_are_one_line() -> None:
 
 
 def test_notes_on_how_groups_were_made() -> None:
-    """Pairs across prompts and joined tasks are never silent."""
+    """Notes report pairs across prompts and joined tasks."""
     lines = summary_text(
         "pair", Ledger(across_prompts=1, groups_of_several_tasks=2), "-"
     ).splitlines()
@@ -103,7 +103,7 @@ def test_notes_on_how_groups_were_made() -> None:
 
 
 def test_summary_as_data() -> None:
-    """Candidates, pairs that are made and pairs that are read each have their own."""
+    """Plans that extract, make pairs or read pairs have different summaries."""
     ledger, read = _ledger(), ReadPlan()
     made, extracted = Plan(read=read, pair=PairPlan(read=read)), Plan(read=read)
     assert summary_of(made, ledger) == {"identity": 2, **pair_summary(ledger)}
@@ -113,7 +113,7 @@ def test_summary_as_data() -> None:
 
 
 def test_summary_of_sieves() -> None:
-    """Rows, stages with reasons and notes, pairs and sides; no word of candidates or groups."""
+    """Rows, stages with reasons and notes, pairs and splits; no candidates or groups."""
     dedupe = StageCounts("dedupe", found=1500, notes=["odd\x1b"])
     dedupe.dropped.update({"contradiction": 2, "duplicate": 3})
     dedupe.noticed["contradiction_kept"] = 4
@@ -158,7 +158,7 @@ def test_summary_of_sieves() -> None:
 
 
 def test_pairs_without_scores() -> None:
-    """What nobody knows is left out."""
+    """Unknown scores are omitted."""
     ledger = Ledger()
     ledger.add_pair(None, None, None)
     assert summary_text("dedupe", ledger, "-").splitlines()[-1] == "pairs               1"
@@ -169,7 +169,7 @@ def test_pairs_without_scores() -> None:
 
 
 def test_sides_of_nothing() -> None:
-    """No shares, and no file that was written."""
+    """Empty splits have no percentages and no output file."""
     ledger = Ledger(sides={"train": 0, "val": 0})
     assert summary_text("split", ledger, "d/train.jsonl").splitlines()[-2:] == [
         "train               0 pairs",
@@ -178,7 +178,7 @@ def test_sides_of_nothing() -> None:
 
 
 def test_losses() -> None:
-    """What was left out, and notes; nothing where all is as it should be."""
+    """Only losses and notes are shown; nothing if there are none."""
     assert losses_text(_ledger()).splitlines() == [
         "rows                1,200 read = 1,190 used + 9 dropped + 1 bad",
         "                 4  placeholder: a placeholder line instead of a rollout",
@@ -190,7 +190,7 @@ def test_losses() -> None:
 
 
 def test_early_losses() -> None:
-    """Rows and candidates, each reason once."""
+    """Losses of rows and candidates, each reason once."""
     assert early_losses(_ledger()) == [
         "                 6  no_score: the score is missing",
         "                 4  placeholder: a placeholder line instead of a rollout",

@@ -1,4 +1,4 @@
-"""Commands as typer sees them: a parameter for each option of their groups."""
+"""Commands as typer sees them: a parameter for each option in their groups."""
 
 import inspect
 
@@ -21,7 +21,7 @@ class Size:
 
 @options
 class Place:
-    """Another one, with an option of the first."""
+    """Another group that shares an option with the first."""
 
     width: int = option(1, metavar="N")
     left: int = option(0, metavar="N")
@@ -37,7 +37,7 @@ def _put(*, size: Size, place: Place) -> None:
 
 
 def test_an_option_of_two_groups_is_declared_once() -> None:
-    """By the first of them; both get its value."""
+    """The first group declares it; both get its value."""
     assert [known.field for known in options_of(_put)] == ["width", "height", "left", "red"]
     assert options_of(_put)[0].help == "How wide."
     command_of(_put)(width=[7], height=None, left=[3], red=False)
@@ -45,18 +45,18 @@ def test_an_option_of_two_groups_is_declared_once() -> None:
 
 
 def test_the_command_keeps_its_docstring() -> None:
-    """Help is made of it."""
+    """The command keeps its docstring, from which help is made."""
     assert inspect.getdoc(command_of(_put)) == "Put it there."
 
 
 def test_an_option_that_is_given_twice() -> None:
-    """Which one is meant?"""
+    """An option with two values is rejected."""
     with pytest.raises(UsageError, match="--width takes one value, and here are 2: 1 and 2"):
         command_of(_put)(width=[1, 2], height=None, left=None, red=False)
 
 
 def test_no_release_of_typer_has_to_derive_the_name_of_an_option() -> None:
-    """Every option of every command declares its names: typer 0.27.3 made --STRATEGY of one."""
+    """Every option declares its names: typer 0.27.3 derived --STRATEGY for one."""
     commands = [command_of(function_of(command)) for command in COMMANDS]
     parameters = [given for one in commands for given in inspect.signature(one).parameters.values()]
     words = [given.annotation.__metadata__[0] for given in parameters]

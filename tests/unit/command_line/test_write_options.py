@@ -1,4 +1,4 @@
-"""What is written and said around a run."""
+"""Outputs and messages of a run."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def _summary() -> Any:
 
 
 def test_good_run(capsys: pytest.CaptureFixture[str]) -> None:
-    """Lines to the file, counts to the summary and to the user."""
+    """Lines go to the file, counts to the summary and to standard error."""
     _run(output="o.jsonl", summary="summary.json")
     (line,) = Path("o.jsonl").read_bytes().splitlines()
     assert json.loads(line)["chosen"] == "A"
@@ -59,13 +59,13 @@ def test_good_run(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_quiet_run(capsys: pytest.CaptureFixture[str]) -> None:
-    """Not a word; the summary in a file is written all the same."""
+    """--quiet prints nothing; the summary file is still written."""
     _run(output="o.jsonl", summary="summary.json", quiet=True)
     assert (capsys.readouterr().err, _summary()["pairs"]) == ("", 1)
 
 
 def test_failed_run(capsys: pytest.CaptureFixture[str]) -> None:
-    """No file and no summary for the user, but one for the script."""
+    """A failed run writes a summary file, but no output file and no summary text."""
     Path("r.jsonl").write_bytes(ROWS + TORN)
     with pytest.raises(BadRecords):
         _run(output="o.jsonl", summary="summary.json")
@@ -74,7 +74,7 @@ def test_failed_run(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_run_that_gave_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    """The old file stays, the counts are said, the error knows why."""
+    """An empty result keeps the old file, prints the counts, and the error has the reason."""
     Path("r.jsonl").write_bytes(NO_PAIR)
     Path("o.jsonl").write_bytes(b"old\n")
     with pytest.raises(NothingCameOut) as caught:
@@ -89,7 +89,7 @@ def test_run_that_gave_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 def test_example_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody who looks is told what to do next."""
+    """On a terminal, an example and the next step are shown."""
     Path("r.jsonl").write_bytes(ROLLOUTS)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     read = ReadPlan(inputs=[IN])
@@ -117,7 +117,7 @@ def test_example_on_a_terminal(
     ],
 )
 def test_no_file_is_written_over_another(words: dict[str, Any]) -> None:
-    """Output, summary and quarantine are three files, and none of them is an input."""
+    """Output, summary and quarantine must be different files, and none of them an input."""
     with pytest.raises(UsageError):
         _run(read=READ, **words, quiet=True)
     assert Path("r.jsonl").read_bytes() == ROWS
@@ -125,13 +125,13 @@ def test_no_file_is_written_over_another(words: dict[str, Any]) -> None:
 
 
 def test_gate_that_is_met() -> None:
-    """The file appears."""
+    """If the gate is met, the file appears."""
     _run(output="o.jsonl", require=["pairs>=1", "rows.read==3"], quiet=True)
     assert len(Path("o.jsonl").read_bytes().splitlines()) == 1
 
 
 def test_gate_that_is_not_met(capsys: pytest.CaptureFixture[str]) -> None:
-    """The old file stays, and the counts are said and written all the same."""
+    """If it is not met, the old file stays, and the counts are still printed and written."""
     Path("o.jsonl").write_bytes(b"old\n")
     with pytest.raises(GateNotMet) as caught:
         _run(output="o.jsonl", summary="s.json", require=["pairs>=1", "pairs>=2", "pairs>=3"])
@@ -144,7 +144,7 @@ def test_gate_that_is_not_met(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_gate_that_is_no_gate() -> None:
-    """It is reported before anything is opened."""
+    """An invalid gate is reported before anything is opened."""
     for word in ("pairs", "oddity>=1"):
         with pytest.raises(UsageError):
             _run(output="o.jsonl", require=[word])
@@ -152,14 +152,14 @@ def test_gate_that_is_no_gate() -> None:
 
 
 def test_run_that_failed_meets_no_gate() -> None:
-    """Its own error is the one that counts."""
+    """A failed run reports its own error instead of the gate."""
     Path("r.jsonl").write_bytes(ROWS + TORN)
     with pytest.raises(BadRecords):
         _run(output="o.jsonl", require=["pairs>=9"], quiet=True)
 
 
 def test_other_files_that_are_read() -> None:
-    """An output is neither an input nor a file that inputs are held against."""
+    """An output may not be a reference file, either."""
     bench = Input("bench.jsonl", "bench.jsonl")
     Path("bench.jsonl").write_bytes(b"in\n")
     plan = Plan(read=READ, references=[bench], write=WritePlan(output="bench.jsonl"))
@@ -170,7 +170,7 @@ def test_other_files_that_are_read() -> None:
 
 @pytest.mark.parametrize("twice", [["a", "./a"], ["d/../a", "a"], ["link", "a"]])
 def test_one_file_twice(twice: list[str]) -> None:
-    """However it is spelt, and through links."""
+    """The same file twice is rejected, also by other spellings and through links."""
     Path("link").symlink_to("a")
     with pytest.raises(UsageError, match="a would be written twice"):
         check_written(["b", None, "-", "-", *twice], [])
@@ -186,7 +186,7 @@ def test_one_file_twice(twice: list[str]) -> None:
     ],
 )
 def test_an_output_without_a_place(path: str, problem: str) -> None:
-    """What is wrong is reported before the run and when the file is begun, and no file comes."""
+    """A missing folder is reported before the run and when writing, and no file is created."""
     Path("link").symlink_to("gone/deep/o.jsonl")
     writes: list[Callable[[], None]] = [
         lambda: check_written([path], []),
@@ -206,7 +206,7 @@ OURS = (
     b'{"id": "70bbf81c1f01a23af69e2c2b1346a9b7", "group": "g", '
     b'"prompt": "Q", "chosen": "A", "rejected": "B"}\n'
 )
-"""A row as we write them."""
+"""A row as prefpairs writes it."""
 
 
 SPLITS = {
@@ -221,7 +221,7 @@ def _split(side: str = "val", **write: Any) -> None:
 
 @pytest.mark.parametrize("side", SPLITS)
 def test_files_of_a_split(capsys: pytest.CaptureFixture[str], side: str) -> None:
-    """One of each side that was asked for; the others of an earlier run go."""
+    """One file per requested split; the others of an earlier run are removed."""
     Path("r.jsonl").write_bytes(PAIR + PAIR.replace(b"Q", b"R"))
     Path("d").mkdir()
     for name in ("train.jsonl", "val.jsonl", "test.jsonl", "other.jsonl"):
@@ -242,7 +242,7 @@ def test_files_of_a_split(capsys: pytest.CaptureFixture[str], side: str) -> None
     ("rows", "error"), [(ROWS + TORN, BadRecords), (NO_PAIR, NothingCameOut), (ROWS, GateNotMet)]
 )
 def test_split_that_fails(rows: bytes, error: type[Exception]) -> None:
-    """Nothing appears and nothing goes, of a new folder or an old one; nor if a gate is not met."""
+    """A failed split, or an unmet gate, creates and removes nothing, in new and old folders."""
     Path("r.jsonl").write_bytes(rows)
     Path("old").mkdir()
     Path("old", "test.jsonl").write_bytes(OURS)
@@ -264,7 +264,7 @@ def test_split_that_fails(rows: bytes, error: type[Exception]) -> None:
     ],
 )
 def test_words_of_a_split_that_do_not_fit(words: dict[str, Any]) -> None:
-    """Without a folder, or one file for two things: nothing is made."""
+    """Without a folder, or with one file for two outputs, nothing is created."""
     with pytest.raises((UsageError, UnknownWord)):
         _split(**words)
     assert os.listdir() == ["r.jsonl"]
@@ -272,7 +272,7 @@ def test_words_of_a_split_that_do_not_fit(words: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", ["train", "val", "test"])
 def test_split_over_its_input(name: str) -> None:
-    """A side of an earlier run, as input, is neither written over nor swept away."""
+    """An input from an earlier split is neither overwritten nor removed."""
     Path("r.jsonl").rename(f"{name}.jsonl")
     Path("r.jsonl").symlink_to(f"{name}.jsonl")
     with pytest.raises(UsageError, match="is both input and output"):

@@ -1,4 +1,4 @@
-"""Pairs in memory, as stages are given them."""
+"""Pairs in memory, as stages get them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -15,20 +15,20 @@ Row = dict[str, Any]
 
 
 class Held:
-    """The pairs of rows; `asked` says whose texts were looked at."""
+    """The pairs of rows; `asked` records whose texts were read."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self._read = [pair_of(row) for row in rows]
         self.asked: list[int] = []
 
     def entries(self) -> Iterator[IndexedPair]:
-        """What a stage may know of each pair."""
+        """The entries of all pairs, as stages see them."""
         for place, (pair, digests) in enumerate(self._read):
             reading = PairRowOutcome(pair, digests, other_prompt(pair), None)
             yield entry_of(reading, place + 1, place, 1)
 
     def pair(self, entry: IndexedPair, /) -> Pair:
-        """The pair behind an entry."""
+        """The pair of an entry."""
         self.asked.append(entry.place)
         return self._read[entry.place][0]
 
@@ -36,13 +36,13 @@ class Held:
 def row_of(
     prompt: str, chosen: str = "A", rejected: str = "B", gap: float | None = None, **more: Any
 ) -> Row:
-    """A row with a gap, if any, that its scores explain."""
+    """A row with scores that give this gap, if any."""
     row: Row = {"prompt": prompt, "chosen": chosen, "rejected": rejected, **more}
     return row if gap is None else {"chosen_score": gap, "rejected_score": 0.0, **row}
 
 
 def staged(stage: Stage, rows: Sequence[Row]) -> tuple[list[int], StageCounts]:
-    """The places of the rows that stay, in the order in which they come out."""
+    """The positions of the rows that stay, in output order."""
     held, counts = Held(rows), StageCounts(stage.name)
     kept = stage.select(_counted(held, counts), held, counts, frozenset({"id"}))
     return [entry.place for entry in kept], counts
@@ -55,7 +55,7 @@ def _counted(held: Held, stage: StageCounts) -> Iterator[IndexedPair]:
 
 
 def said(text: str, *calls: str) -> list[Message]:
-    """One message of the model: what it says, and calls."""
+    """An assistant message with text and calls."""
     message: Message = {"role": "assistant", "content": text}
     if calls:
         message["tool_calls"] = [tool_call("f", call) for call in calls]

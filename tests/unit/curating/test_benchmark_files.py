@@ -1,4 +1,4 @@
-"""Files of a benchmark to prompts."""
+"""Reads prompts from the files of a benchmark."""
 
 import gzip
 import json
@@ -22,7 +22,7 @@ def _read(folder: Path, *rows: Any, field: str | None = None, **more: Any) -> Re
 
 @pytest.mark.parametrize("field", PROMPT_FIELDS)
 def test_usual_fields(tmp_path: Path, field: str) -> None:
-    """Each of them alone holds the prompt, within an object, too."""
+    """Each usual field is found alone, also inside an object."""
     row: Any = "Q"
     for name in reversed(field.split(".")):
         row = {name: row}
@@ -32,14 +32,14 @@ def test_usual_fields(tmp_path: Path, field: str) -> None:
 
 
 def test_first_field_counts(tmp_path: Path) -> None:
-    """The others say something else; null is nothing."""
+    """Of several fields, the first that is not null is used."""
     row = {"input": "C", "question": "B", "prompt": None}
     reference = _read(tmp_path, row)
     assert [reference.holds(text) for text in "BC"] == [True, False]
 
 
 def test_field_that_was_named(tmp_path: Path) -> None:
-    """It alone counts, and a row without it is reported."""
+    """With --against-field, only that field is read, and a row without it is an error."""
     reference = _read(tmp_path, {"prompt": "P", "turns": ["a", "b"]}, field="turns.1")
     assert [reference.holds(text) for text in ("P", "a", "b")] == [False, False, True]
     with pytest.raises(BadInput) as caught:
@@ -67,7 +67,7 @@ SYSTEM, USER, ANSWER = (
 def test_conversation_that_ends_with_an_answer(
     tmp_path: Path, messages: list[Any], prompt: Text
 ) -> None:
-    """The answer is no part of the prompt."""
+    """A final answer is not part of the prompt."""
     assert _read(tmp_path, {"messages": messages}).holds(prompt) is True
 
 
@@ -81,14 +81,14 @@ def test_conversation_that_ends_with_an_answer(
     ],
 )
 def test_row_without_a_prompt(tmp_path: Path, row: Any, problem: str) -> None:
-    """Nothing is passed over: a leak would not be noticed."""
+    """A row without a prompt is an error, since a leak would go unnoticed."""
     with pytest.raises(BadInput) as caught:
         _read(tmp_path, {"prompt": "Q"}, row)
     assert (caught.value.path, caught.value.problem) == ("bench.jsonl:2", problem)
 
 
 def test_torn_file(tmp_path: Path) -> None:
-    """It is reported with its line."""
+    """A torn file is reported with its line."""
     (tmp_path / "bench.jsonl").write_bytes(b'\n{"prompt": "Q\n')
     with pytest.raises(BadInput) as caught:
         read_reference(find_inputs([str(tmp_path / "bench.jsonl")]), None)
@@ -96,7 +96,7 @@ def test_torn_file(tmp_path: Path) -> None:
 
 
 def test_several_files(tmp_path: Path) -> None:
-    """Packed or not, together, exactly and nearly."""
+    """Several files, compressed or not, are read together, for exact and near matches."""
     (tmp_path / "a.json").write_bytes(b'[{"prompt": "one two three"}]')
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(b'{"question": "Four five six"}\n'))
     inputs = find_inputs([str(tmp_path)])

@@ -1,4 +1,4 @@
-"""Prompts that must not be trained on."""
+"""Reference prompts that must not be trained on."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def _said(*words: str, system: str | None = None) -> list[Message]:
     ],
 )
 def test_exactly(known: Text, prompt: Text, holds: bool) -> None:
-    """A prompt, or a question in it; of a chat with one question that alone counts, too."""
+    """Matches a whole prompt, or the only question of a chat."""
     reference = ReferencePrompts()
     reference.add(known)
     assert reference.holds(prompt) is holds
@@ -58,7 +58,7 @@ def test_exactly(known: Text, prompt: Text, holds: bool) -> None:
     ],
 )
 def test_nearly(known: Text, prompt: Text, holds: bool) -> None:
-    """Most runs of five words are enough, ignoring case."""
+    """Matches if enough five-word shingles agree, ignoring case."""
     reference = ReferencePrompts(0.5)
     reference.add("an entry of no interest that stands before")
     reference.add(known)
@@ -66,14 +66,14 @@ def test_nearly(known: Text, prompt: Text, holds: bool) -> None:
 
 
 def test_near_is_not_exact() -> None:
-    """Without a share only the very same counts."""
+    """Without a threshold, only equal prompts match."""
     reference = ReferencePrompts()
     reference.add(QUESTION)
     assert (reference.holds(NEARLY), reference.holds(QUESTION)) == (False, True)
 
 
 def test_nothing_is_held_by_nothing() -> None:
-    """An empty reference drops no pair."""
+    """An empty reference matches nothing."""
     assert (
         ReferencePrompts().holds("Q"),
         ReferencePrompts(0.5).holds("Q"),
@@ -82,7 +82,7 @@ def test_nothing_is_held_by_nothing() -> None:
 
 
 def test_length() -> None:
-    """Different prompts count once; a question within a chat is one of its own."""
+    """Different prompts count once; the question in a chat with other messages counts, too."""
     reference = ReferencePrompts(0.9)
     for prompt in ("Q", "Q ", _said("Q"), _said("R", system="S")):
         reference.add(prompt)

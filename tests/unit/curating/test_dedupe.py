@@ -1,4 +1,4 @@
-"""dedupe: one of each."""
+"""dedupe: one pair of each content."""
 
 from itertools import permutations
 from typing import Any
@@ -16,7 +16,7 @@ LONGER = f"{LONG} and on"
 
 
 def _kept(stage: Dedupe, *rows: Row) -> list[Row]:
-    """The rows that stay, held equal over all orders of arrival."""
+    """The rows that stay, which must be the same in every order."""
     kept = [rows[place] for place in staged(stage, rows)[0]]
     for order in permutations(rows):
         places, _ = staged(stage, order)
@@ -45,21 +45,21 @@ def _kept(stage: Dedupe, *rows: Row) -> list[Row]:
     ids=["gap", "unknown gap", "negative gap", "chosen score", "unknown score", "meta", "group"],
 )
 def test_strongest_of_copies_stays(strong: Row, weak: Row) -> None:
-    """Whichever came first, and among many."""
+    """The strongest copy stays, in any order and among many."""
     other = row_of("R", gap=0.1)
     assert _kept(Dedupe(), weak, other, strong) == [other, strong]
     assert _kept(Dedupe(), weak, strong, weak, other) == [strong, other]
 
 
 def test_copies_that_differ_in_origin_only() -> None:
-    """The first stays: nothing else could decide."""
+    """Of copies that differ only in origin, the first stays."""
     rows = [row_of("Q", gap=0.5, chosen_origin=f"{name}.jsonl:1") for name in "zab"]
     places, stage = staged(Dedupe(), rows)
     assert (places, stage.found, stage.kept, stage.dropped) == ([0], 3, 1, {"duplicate": 2})
 
 
 def test_forms_of_one_content_are_copies() -> None:
-    """Text or chat, and the order of keys in a call, make no other pair; tools do."""
+    """Text and chat, and other key orders in a call, are the same content; other tools are not."""
     chat = {**row_of("Q"), "prompt": [{"role": "user", "content": "Q"}]}
     tools = row_of("Q", tools=[{"type": "function", "function": {"name": "f"}}])
     assert staged(Dedupe(), [row_of("Q"), chat, tools])[0] == [0, 2]
@@ -78,7 +78,7 @@ def test_forms_of_one_content_are_copies() -> None:
     ],
 )
 def test_by(by: tuple[str, ...], places: list[int]) -> None:
-    """Pairs that agree in all that is named; the strongest stays, in the order of arrival."""
+    """Of pairs that agree in the --by fields, the strongest stays, in input order."""
     rows = [
         row_of("Q", "A", "B", 0.1),
         row_of("Q", "A", "C", 0.2),
@@ -91,7 +91,7 @@ def test_by(by: tuple[str, ...], places: list[int]) -> None:
 
 
 def test_by_names_nothing_else() -> None:
-    """Prompts with other tools are the same prompt."""
+    """--by prompt ignores the tools."""
     tools = [{"type": "function", "function": {"name": "f"}}]
     rows = [row_of("Q", "A", "B", 0.1), row_of("Q", "C", "D", 0.2, tools=tools)]
     assert _kept(Dedupe(by=("prompt",)), *rows) == [rows[1]]
@@ -113,7 +113,7 @@ AGAINST = [
 def test_conflicts(
     conflicts: Any, gaps: tuple[float | None, float | None], places: list[int]
 ) -> None:
-    """A over B and B over A: both, none, or the one with the wider gap."""
+    """Of A over B and B over A: both stay, none, or the one with the wider gap."""
     rows = [row_of("Q", "A", "B", gaps[0]), row_of("Q", "B", "A", gaps[1])]
     bystander = row_of("R", "B", "A", 0.1)
     stays = {"keep": [0, 1], "drop": [], "strongest": places}[conflicts]
@@ -126,13 +126,13 @@ def test_conflicts(
 
 
 def test_strongest_copy_speaks_in_a_conflict() -> None:
-    """Copies are settled before contradictions, whatever came first."""
+    """Duplicates are removed before contradictions, in any order."""
     rows = row_of("Q", "A", "B", 0.1), row_of("Q", "B", "A", 0.3), row_of("Q", "A", "B", 0.5)
     assert _kept(Dedupe(conflicts="strongest"), *rows) == [rows[2]]
 
 
 def test_conflicts_come_before_what_is_the_same() -> None:
-    """A pair that is contradicted takes no other one along."""
+    """A pair that is dropped as a contradiction displaces no other pair."""
     rows = [
         row_of("Q", "A", "B", 0.5),
         row_of("Q", "B", "A", 0.5),
@@ -142,7 +142,7 @@ def test_conflicts_come_before_what_is_the_same() -> None:
 
 
 def test_other_tools_contradict_nothing() -> None:
-    """With tools it is another question."""
+    """The opposite preference with other tools is no contradiction."""
     tools = [{"type": "function", "function": {"name": "f"}}]
     rows = [row_of("Q", "A", "B"), row_of("Q", "B", "A", tools=tools)]
     assert staged(Dedupe(conflicts="drop"), rows)[0] == [0, 1]
@@ -152,7 +152,7 @@ def test_other_tools_contradict_nothing() -> None:
     ("near_on", "places"), [("both", [0, 2, 3]), ("prompt", [0, 3]), ("chosen", [0, 2])]
 )
 def test_near(near_on: Any, places: list[int]) -> None:
-    """What must be near is said; of those that are, the strongest stays."""
+    """Of pairs that are similar in the --near-on fields, the strongest stays."""
     rows = [
         row_of(LONG, f"answer {LONG}", "B", 0.5),
         row_of(LONGER, f"answer {LONGER}", "C", 0.4),
@@ -167,7 +167,7 @@ def test_near(near_on: Any, places: list[int]) -> None:
 
 
 def test_near_ones_of_a_lost_one_stay() -> None:
-    """Only what is near to a pair that stays goes: likeness is not handed on."""
+    """Only what is similar to a pair that stays is dropped; similarity is not transitive."""
     words = [f"w{number}" for number in range(44)]
     one, two, three = (" ".join(words[start : start + 40]) for start in (0, 2, 4))
     rows = [row_of(one, gap=0.5), row_of(two, gap=0.4), row_of(three, gap=0.3)]
@@ -175,7 +175,7 @@ def test_near_ones_of_a_lost_one_stay() -> None:
 
 
 def test_reference_comes_first() -> None:
-    """A prompt of a benchmark goes before it can be the strongest of anything."""
+    """A prompt in the reference is dropped before it can displace others."""
     reference = ReferencePrompts()
     reference.add("Q")
     rows = [row_of("Q", "A", "B", 0.9), row_of("R", "A", "B", 0.1), row_of("Q", "B", "A", 0.1)]
@@ -185,7 +185,7 @@ def test_reference_comes_first() -> None:
 
 
 def test_digests_are_handed_on() -> None:
-    """What a later stage wants to know comes out with the entry that stays."""
+    """The digests that a later stage wants come with the entry."""
     other = digest_prompt("R")
     rows = [row_of("Q", gap=0.1), row_of("Q", gap=0.5, meta={"prompt_of_rejected": other.hex()})]
     held = Held(rows)
@@ -196,7 +196,7 @@ def test_digests_are_handed_on() -> None:
 
 
 def test_texts_are_looked_at_for_ties_only() -> None:
-    """Digests and gaps decide nearly everything."""
+    """Texts are read only for ties; otherwise digests and gaps decide."""
     held = Held([row_of("Q", gap=0.1), row_of("Q", gap=0.2), row_of("R"), row_of("R")])
     list(Dedupe().select(held.entries(), held, StageCounts("dedupe"), frozenset({"id"})))
     assert sorted(held.asked) == [2, 3]

@@ -1,4 +1,4 @@
-"""The options of dedupe, and a run of it."""
+"""The options of dedupe, and runs of it."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def _run(**words: Any) -> list[str]:
 
 
 def test_sieve_of_all_words() -> None:
-    """Each word ends where it belongs."""
+    """Each option sets its field."""
     words = {
         "by": "prompt, chosen",
         "conflicts": "strongest",
@@ -66,18 +66,18 @@ def test_sieve_of_all_words() -> None:
     ],
 )
 def test_words_that_do_not_fit(words: dict[str, Any], error: type[Exception]) -> None:
-    """They are reported before any pair is read."""
+    """Contradictory options are rejected before any pair is read."""
     with pytest.raises(error):
         with_files(filled(Dedupe, words))
 
 
 def test_run() -> None:
-    """One of each."""
+    """Removes duplicates."""
     assert _run() == ["one", "Q"]
 
 
 def test_run_against_a_benchmark() -> None:
-    """Its questions are gone; it cannot be the output."""
+    """Prompts of the reference are dropped; it cannot be the output."""
     assert _run(against=["bench.jsonl"], against_field="text") == ["one"]
     with pytest.raises(UsageError, match="both input and output"):
         _run(against=["bench.jsonl"], against_field="text", output="bench.jsonl")

@@ -1,4 +1,4 @@
-"""Digests to numbers."""
+"""A table from digests to numbers."""
 
 from unittest.mock import patch
 
@@ -14,14 +14,14 @@ def _digest(number: int) -> bytes:
 
 
 def test_numbers_follow_first_arrival() -> None:
-    """A digest that comes again keeps its number."""
+    """Numbers follow first occurrence; a repeated digest keeps its number."""
     numbering = DigestTable()
     numbers = [numbering.number_of(_digest(digest)) for digest in (7, 3, 7, 9, 3)]
     assert (numbers, len(numbering)) == ([0, 1, 0, 2, 1], 3)
 
 
 def test_find_takes_nothing_in() -> None:
-    """What has no number has none afterwards, either."""
+    """`find` adds nothing."""
     numbering = DigestTable()
     numbering.number_of(_digest(1))
     found = [numbering.find(_digest(digest)) for digest in (1, 2, 2)]
@@ -29,13 +29,13 @@ def test_find_takes_nothing_in() -> None:
 
 
 def test_digest_of_zeros() -> None:
-    """It is a digest like any other."""
+    """The digest of all zeros works like any other."""
     numbering = DigestTable()
     assert (numbering.find(_digest(0)), numbering.number_of(_digest(0))) == (-1, 0)
 
 
 def test_numbers_outlast_growth() -> None:
-    """The table grows several times, and no number changes."""
+    """Numbers stay the same while the table grows."""
     numbering = DigestTable()
     digests = [_digest(number * 0x9E3779B97F4A7C15 % 2**128) for number in range(10_000)]
     assert [numbering.number_of(digest) for digest in digests] == list(range(10_000))
@@ -43,7 +43,7 @@ def test_numbers_outlast_growth() -> None:
 
 
 def test_digests_that_fall_on_one_slot() -> None:
-    """Equal first halves are no equal digests, before and after the table has grown."""
+    """Digests with equal first halves are told apart, before and after the table grows."""
     numbering = DigestTable()
     digests = [_digest(number << 64) for number in range(700)]
     assert [numbering.number_of(digest) for digest in digests] == list(range(700))
@@ -57,7 +57,7 @@ def test_digests_that_fall_on_one_slot() -> None:
 @pytest.mark.parametrize("first_slots", [1, 2, 4, 8, 1024])
 @given(digests=st.lists(st.integers(0, 40) | st.integers(0, 2**128 - 1), max_size=60))
 def test_same_as_a_dict(first_slots: int, digests: list[int]) -> None:
-    """Whatever comes, however often the table grows, and at every moment."""
+    """Behaves like a dict, at every step of growth."""
     with patch("prefpairs.stages.digest_table._FIRST_SLOTS", first_slots):
         numbering = DigestTable()
     known: dict[bytes, int] = {}
@@ -70,7 +70,7 @@ def test_same_as_a_dict(first_slots: int, digests: list[int]) -> None:
 
 @pytest.mark.parametrize("digest", [b"", b"fifteen bytes  ", b"seventeen bytes  "])
 def test_only_digests_have_numbers(digest: bytes) -> None:
-    """One of another length would move all that come behind it."""
+    """Digests of a wrong length are rejected."""
     numbering = DigestTable()
     with pytest.raises(ValueError, match="a digest has 16 bytes"):
         numbering.number_of(digest)

@@ -1,4 +1,4 @@
-"""Pairs of different content, the strongest of each."""
+"""Pairs with different contents, the strongest of each."""
 
 from run_stage import Held, row_of
 
@@ -6,7 +6,7 @@ from prefpairs.stages.pair_columns import DistinctPairs
 
 
 def test_the_number_of_an_id_is_its_slot() -> None:
-    """Ids, entries, strengths and opposites agree, however many there are."""
+    """IDs, entries, strengths and opposites agree for thousands of pairs."""
     rows = [row_of(f"Q{number}", gap=number) for number in range(3000)]
     against = [row_of(f"Q{number}", "B", "A", gap=1) for number in range(0, 3000, 3)]
     copies = [row_of(f"Q{number}", gap=9000 - number) for number in range(0, 3000, 2)]
@@ -25,7 +25,7 @@ def test_the_number_of_an_id_is_its_slot() -> None:
 
 
 def test_what_stays_comes_as_it_arrived() -> None:
-    """An entry that takes the slot of a weaker one comes where it came itself."""
+    """A pair that replaces a weaker one comes at its own position in the input."""
     held = Held([row_of("Q", gap=1), row_of("R", gap=1), row_of("Q", gap=2)])
     distinct = DistinctPairs([], held)
     for entry in held.entries():

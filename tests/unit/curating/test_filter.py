@@ -37,7 +37,7 @@ def _scored(chosen: float | None, rejected: float | None, **more: Any) -> Row:
     ],
 )
 def test_bounds_of_numbers(conditions: Row, reason: str | None) -> None:
-    """A bound includes its number, and numbers are decimal: 0.9 - 0.8 is 0.1."""
+    """Bounds are inclusive, and numbers are decimal: 0.9 - 0.8 is 0.1."""
     assert _why_not(_scored(0.9, 0.8), **conditions) == reason
 
 
@@ -53,14 +53,14 @@ def test_bounds_of_numbers(conditions: Row, reason: str | None) -> None:
     ],
 )
 def test_number_that_is_not_known(bound: dict[str, float]) -> None:
-    """It passes no bound, and fails none that is not given."""
+    """An unknown number fails every bound on it, and no other."""
     assert _why_not(_scored(None, None), **bound) == "score_unknown"
     known = {"chosen": _scored(1, None), "rejected": _scored(None, 1), "gap": row_of("Q", gap=0.5)}
     assert _why_not(known[next(iter(bound)).split("_")[1]], **bound) is None
 
 
 def test_gap_of_zero_and_score_of_zero_are_known() -> None:
-    """Nothing is no number, and zero is one."""
+    """A gap or score of zero is known."""
     row = _scored(0, 0)
     assert [_why_not(row, min_gap=0), _why_not(row, min_gap=0.1)] == [None, "gap_too_small"]
     assert _why_not(row, max_chosen_score=0, min_rejected_score=0) is None
@@ -84,14 +84,14 @@ def test_gap_of_zero_and_score_of_zero_are_known() -> None:
 )
 @pytest.mark.parametrize("swapped", [False, True])
 def test_bounds_of_lengths(conditions: Row, reason: str | None, swapped: bool) -> None:
-    """Characters, not bytes; of the answers the shorter and the longer one, whichever won."""
+    """Bounds count characters, not bytes, of the shorter and the longer answer."""
     answers = ("\u00fc\U0001f600abcd", "no")
     row = row_of("Que", *reversed(answers) if swapped else answers)
     assert _why_not(row, **conditions) == reason
 
 
 def test_length_is_of_all_that_a_text_says() -> None:
-    """Thinking, calls and line breaks between them count."""
+    """The length includes thinking, calls and line breaks between them."""
     chosen = [{"role": "assistant", "content": "ab", "reasoning_content": "hm"}]
     row = row_of("Q", "abcdefg")
     row["chosen"] = chosen + said("", "{}")  # "hm\nab\nf {}"
@@ -100,7 +100,7 @@ def test_length_is_of_all_that_a_text_says() -> None:
 
 
 def test_first_condition_that_fails_is_named() -> None:
-    """Numbers, lengths, what was cut off, refusals, tokens; unknown ones before all others."""
+    """The first failing condition is the reason; unknown numbers come before all others."""
     meta = {"finish_reason": "length"}
     row = row_of("Q", "I cannot do that, my friend", "no", chosen_score=1, meta=meta)
     conditions: Row = {"max_tokens": 1, "count_tokens": len}
@@ -131,7 +131,7 @@ def test_first_condition_that_fails_is_named() -> None:
 @pytest.mark.parametrize(("most", "reason"), [(8, None), (7, "too_many_tokens")])
 @pytest.mark.parametrize("swapped", [False, True])
 def test_tokens(most: int, reason: str | None, swapped: bool) -> None:
-    """The prompt and the longer answer together."""
+    """Tokens are those of the prompt and the longer answer."""
     answers = ("a b c d e", "a b")
     row = row_of("one two three", *reversed(answers) if swapped else answers)
     conditions: Row = {"max_tokens": most, "count_tokens": lambda text: len(text.split())}
@@ -139,14 +139,14 @@ def test_tokens(most: int, reason: str | None, swapped: bool) -> None:
 
 
 def test_rejected_answer_may_refuse() -> None:
-    """It is often the very thing to learn."""
+    """--drop-refusals only checks the chosen answer."""
     row = row_of("Q", "Yes", "I cannot help.")
     assert _why_not(row, drop_refusals=True) is None
     assert _why_not(row_of("Q", "I cannot help.", "Yes"), drop_refusals=True) == "refusal"
 
 
 def test_sieve() -> None:
-    """Those that pass stay as they came, each of the others has one reason."""
+    """Passing pairs are unchanged and in order; each dropped one has one reason."""
     rows = [row_of("Q", gap=gap) for gap in (0.5, 0.1, None, 0.9, 0.2)]
     places, stage = staged(Filter(min_gap=0.2, max_gap=0.5), rows)
     assert (places, stage.found, stage.kept) == ([0, 4], 5, 2)

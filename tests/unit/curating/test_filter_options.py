@@ -1,4 +1,4 @@
-"""The options of filter, and a run of it."""
+"""The options of filter, and runs of it."""
 
 import json
 from pathlib import Path
@@ -44,26 +44,26 @@ from prefpairs.stages.filter import Filter
     ],
 )
 def test_words_that_do_not_go_together(words: dict[str, Any], problem: str) -> None:
-    """They are reported before anything is read."""
+    """Contradictory options are rejected before anything is read."""
     with pytest.raises(UsageError) as caught:
         with_files(filled(Filter, words))
     assert error_sentences(caught.value)[0] == [problem]
 
 
 def test_bounds_may_meet() -> None:
-    """One exact number is sensible."""
+    """Minimum and maximum may be equal."""
     bounds = {"min_gap": 0.5, "max_gap": 0.5, "min_prompt_chars": 3, "max_prompt_chars": 3}
     assert filled(Filter, bounds) == Filter(**bounds)  # type: ignore[arg-type]
 
 
 def test_tokenizer(tmp_path: Path) -> None:
-    """It is opened before any pair is read."""
+    """The tokenizer is opened before any pair is read."""
     with pytest.raises(FileError):
         with_files(Filter(max_tokens=9, tokenizer=str(tmp_path / "tokenizer.json")))
 
 
 def test_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pairs that pass, to the file."""
+    """Passing pairs are written to the file."""
     monkeypatch.chdir(tmp_path)
     rows = [{"prompt": "Q", "chosen": "A", "rejected": "B", "gap": gap} for gap in (0.1, 0.5)]
     Path("p.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")

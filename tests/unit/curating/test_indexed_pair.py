@@ -14,7 +14,7 @@ def _entry(gap: float | None, score: float | None = None, identity: bytes = ONE)
 
 @pytest.mark.parametrize("tools", [None, [{"type": "function", "function": {"name": "f"}}]])
 def test_reversed_id(tools: list[object] | None) -> None:
-    """It is the id of the row with its answers swapped."""
+    """The reversed ID is that of the row with its answers swapped."""
     rows = [row_of("Q", "A", "B", tools=tools), row_of("Q", "B", "A", tools=tools)]
     one, other = Held(rows).entries()
     assert (one.reversed_id(), other.reversed_id()) == (other.id, one.id)
@@ -35,7 +35,7 @@ def test_reversed_id(tools: list[object] | None) -> None:
     ],
 )
 def test_strength(stronger: IndexedPair, weaker: IndexedPair) -> None:
-    """Gap, then chosen score, then id; what is not known is weakest."""
+    """Strength is compared by gap, chosen score, then ID; unknown is weakest."""
     assert sorted([weaker, stronger], key=IndexedPair.strength) == [stronger, weaker]
 
 

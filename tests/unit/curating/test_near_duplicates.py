@@ -1,4 +1,4 @@
-"""Texts that say nearly the same."""
+"""Texts that are nearly the same."""
 
 import sys
 
@@ -39,7 +39,7 @@ def _text(changed: int | None = None) -> str:
     ],
 )
 def test_shingles(text: Text, shingles: set[bytes]) -> None:
-    """Runs of five words, ignoring case and white space, without system messages."""
+    """Shingles are five words, without case, white space and system messages."""
     assert shingles_of(text) == shingles
 
 
@@ -54,7 +54,7 @@ def test_shingles(text: Text, shingles: set[bytes]) -> None:
     ],
 )
 def test_likeness(ours: str, theirs: str, share: float) -> None:
-    """What two have in common, of all that either has; the order of the two does not count."""
+    """Similarity is the shared part of all shingles, and symmetric."""
     sets = [frozenset(letter.encode() for letter in letters) for letters in (ours, theirs)]
     assert (similarity(*sets), similarity(*reversed(sets))) == (share, share)
 
@@ -64,7 +64,7 @@ def test_likeness(ours: str, theirs: str, share: float) -> None:
     [(0.5, (35, 3)), (0.7, (17, 4)), (0.8, (16, 6)), (0.9, (11, 10)), (1.0, (1, 128))],
 )
 def test_bands_and_rows(threshold: float, table: tuple[int, int]) -> None:
-    """At most 128 hashes, and 1 in 100 is missed at the threshold."""
+    """At most 128 hashes, with 1 in 100 missed at the threshold."""
     bands, rows = bands_and_rows(threshold)
     assert (bands, rows) == table
     assert bands * rows <= 128
@@ -72,7 +72,7 @@ def test_bands_and_rows(threshold: float, table: tuple[int, int]) -> None:
 
 
 def test_sketches_keep_their_form() -> None:
-    """Another sketch would make other near-duplicates: a new major version."""
+    """Other sketches would find other near-duplicates, which needs a new major version."""
     sketch = rensa.RMinHash(num_perm=110, seed=42)
     sketch.update([b"a b c d e", b"b c d e f"])
     assert sketch.digest()[:4] == [3379257556, 664203908, 3591381950, 3598053546]
@@ -80,14 +80,14 @@ def test_sketches_keep_their_form() -> None:
 
 @pytest.mark.parametrize(("changed", "threshold", "found"), [(0, 0.98, [0]), (50, 0.98, [])])
 def test_threshold(changed: int, threshold: float, found: list[int]) -> None:
-    """A word at the border is in one run of a hundred, a word in the middle is in five."""
+    """Of 100 shingles, a word at the end changes one, a word in the middle five."""
     table = NearTable(threshold, lambda _: shingles_of(_text()))
     table.add(0, shingles_of(_text()))
     assert list(table.near(shingles_of(_text(changed)))) == found
 
 
 def test_threshold_is_included() -> None:
-    """Nine runs of ten are a likeness of exactly 0.9."""
+    """The threshold is inclusive: nine of ten shingles are a similarity of exactly 0.9."""
     ten, nine = " ".join(WORDS[:14]), " ".join(WORDS[:13])
     table = NearTable(0.9, lambda _: shingles_of(ten))
     table.add(7, shingles_of(ten))
@@ -96,7 +96,7 @@ def test_threshold_is_included() -> None:
 
 
 def test_all_that_are_near_in_order_of_their_numbers() -> None:
-    """The words themselves decide, whatever the table of hashes proposes."""
+    """All similar texts are found, by number; the actual shingles decide."""
     texts = [_text(), "quite another text that is long enough to have runs", _text(0), _text(103)]
     table = NearTable(0.9, lambda number: shingles_of(texts[number]))
     for number in (3, 1, 2, 0):
@@ -105,14 +105,14 @@ def test_all_that_are_near_in_order_of_their_numbers() -> None:
 
 
 def test_hashes_alone_make_no_near_text() -> None:
-    """What the table finds is held against the text that the number has."""
+    """A match of hashes is verified against the text."""
     table = NearTable(0.5, lambda _: shingles_of("something else"))
     table.add(0, shingles_of(_text()))
     assert list(table.near(shingles_of(_text()))) == []
 
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error says what to install."""
+    """Without the library, the error says what to install."""
     monkeypatch.setitem(sys.modules, "rensa", None)
     with pytest.raises(UsageError) as caught:
         NearTable(0.9, lambda _: shingles_of(""))

@@ -36,12 +36,12 @@ def _store(*entries: IndexedPair) -> PairColumns:
     ],
 )
 def test_entry_comes_back(entry: IndexedPair) -> None:
-    """As it was, also where something is not known or not there."""
+    """An entry is returned unchanged, also with unknown or missing fields."""
     assert list(_store(entry, entry).pairs([1])) == [entry]
 
 
 def test_digests_that_nobody_needs() -> None:
-    """They are not kept, and come back empty."""
+    """Digests that are not needed are not stored, and are returned empty."""
     store = PairColumns(["prompt", "id", "id"])
     store.add(_entry(1))
     expected = _entry(1)._replace(tools=b"", chosen=b"", rejected=b"", group=b"", other_prompt=b"")
@@ -49,13 +49,13 @@ def test_digests_that_nobody_needs() -> None:
 
 
 def test_slots_are_numbered() -> None:
-    """Each entry is put at the end."""
+    """Each entry is appended."""
     store = PairColumns(["id"])
     assert ([store.add(_entry(1)), store.add(_entry(1))], len(store)) == ([0, 1], 2)
 
 
 def test_replace() -> None:
-    """All of an entry changes, and nothing of its neighbours."""
+    """Replacing an entry changes all of it, and no other."""
     store = _store(_entry(1), _entry(2), _entry(3))
     changed = _entry(9, None, None)._replace(tools=b"")
     store.replace(1, changed)
@@ -63,20 +63,20 @@ def test_replace() -> None:
 
 
 def test_gap_and_digest_alone() -> None:
-    """The whole entry need not be made."""
+    """Gap and digest can be read without the whole entry."""
     store = _store(_entry(1), _entry(2, None)._replace(tools=b""))
     assert [store.gap(slot) for slot in (0, 1)] == [0.5, None]
     assert [store.digest("tools", slot) for slot in (0, 1)] == [_entry(1).tools, b""]
 
 
 def test_arrived() -> None:
-    """The number in the input counts, not the slot."""
+    """Sorted by input number, not by slot."""
     store = _store(_entry(5), _entry(2), _entry(9))
     assert [list(store.arrived(slots)) for slots in ([0, 1, 2], [2, 0])] == [[1, 0, 2], [0, 2]]
 
 
 def test_keep() -> None:
-    """Those that stay stand in the order given, with all that is known of them."""
+    """Kept entries are in the given order, unchanged."""
     store = _store(_entry(1), _entry(2, None), _entry(3), _entry(4))
     store.keep([3, 1])
     assert (len(store), list(store.pairs(range(2)))) == (2, [_entry(4), _entry(2, None)])
@@ -86,7 +86,7 @@ def test_keep() -> None:
 
 @pytest.mark.parametrize("run", [1, 2, 3, 100])
 def test_in_order(monkeypatch: pytest.MonkeyPatch, run: int) -> None:
-    """Sorted by key, equal ones as they come, however many are sorted at a time."""
+    """Slots are sorted by key, stably, with runs of any size."""
     monkeypatch.setattr("prefpairs.stages.pair_columns._RUN", run)
     keys = [3, 1, 2, 1, 3, 2, 1, 0]
     assert list(sorted_slots(iter([7, 6, 5, 4, 3, 2, 1, 0]), keys.__getitem__)) == [

@@ -46,7 +46,7 @@ def _filed(
 
 
 def test_what_is_known_of_a_pair(tmp_path: Path) -> None:
-    """Digests, numbers, and its place."""
+    """An entry has digests, numbers, and its position."""
     tools = [{"name": "t"}]
     row = {**ROWS[1], "tools": tools, "group": "g", "meta": {"prompt_of_rejected": "0a" * 16}}
     line = json.dumps(row).encode() + b"\n"
@@ -83,7 +83,7 @@ def test_what_is_known_of_a_pair(tmp_path: Path) -> None:
     ids=["lines", "gzip", "byte order mark", "crlf", "array", "no last newline"],
 )
 def test_pairs_can_be_fetched_again(tmp_path: Path, pack: Any) -> None:
-    """From two files, in any order, long after they have passed."""
+    """Pairs of two files can be fetched again in any order."""
     with _filed(tmp_path, pack(data_of(ROWS[:3])), pack(data_of(ROWS[3:]))) as pairs:
         entries = list(pairs.entries())
         assert [entry.number for entry in entries] == [1, 2, 3, 4, 5, 6]
@@ -92,7 +92,7 @@ def test_pairs_can_be_fetched_again(tmp_path: Path, pack: Any) -> None:
 
 
 def test_some_can_be_sought_and_some_cannot(tmp_path: Path) -> None:
-    """Packed files share one spool."""
+    """Compressed files share one spool file."""
     parts = gzip.compress(data_of(ROWS[:2])), data_of(ROWS[2:4]), gzip.compress(data_of(ROWS[4:]))
     with _filed(tmp_path, *parts) as pairs:
         entries = list(pairs.entries())
@@ -102,7 +102,7 @@ def test_some_can_be_sought_and_some_cannot(tmp_path: Path) -> None:
 
 
 def test_pair_that_came_last_is_at_hand(tmp_path: Path) -> None:
-    """Nothing is fetched or spooled if every pair is used as it comes."""
+    """Pairs that are used as they are read need no fetch and no spool."""
     with _filed(
         tmp_path, data_of(ROWS[:3]), gzip.compress(data_of(ROWS[3:])), keep="nothing"
     ) as pairs:
@@ -111,7 +111,7 @@ def test_pair_that_came_last_is_at_hand(tmp_path: Path) -> None:
 
 
 def test_ledger_of_rows(tmp_path: Path) -> None:
-    """Read is used, dropped and bad; repairs are counted wherever they happened."""
+    """Rows read are used, dropped or bad; repairs are counted in all of them."""
     rows = [
         ROWS[0],
         {"prompt": "Q", "chosen": "A", "rejected": "A", "x": 1},
@@ -131,7 +131,7 @@ def test_ledger_of_rows(tmp_path: Path) -> None:
 
 
 def test_nothing_more_comes_after_a_bad_row(tmp_path: Path) -> None:
-    """The run is lost; all rows are read to count the bad ones."""
+    """After a bad row no entry follows, but all bad rows are counted."""
     ledger = Ledger()
     seen: list[int] = []
     with _filed(
@@ -145,7 +145,7 @@ def test_nothing_more_comes_after_a_bad_row(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("limit", [0, 2])
 def test_limit(tmp_path: Path, limit: int) -> None:
-    """A file that was not looked at is not called empty."""
+    """With a limit, a file that was not read is not called empty."""
     ledger = Ledger()
     with _filed(tmp_path, data_of(ROWS), b"", limit=limit, ledger=ledger) as pairs:
         assert (len(list(pairs.entries())), ledger.notes) == (limit, [])
@@ -156,7 +156,7 @@ def test_limit(tmp_path: Path, limit: int) -> None:
 )
 @pytest.mark.usefixtures("nothing_held")
 def test_file_that_changed_behind_the_clocks_back(tmp_path: Path, old: bytes, new: bytes) -> None:
-    """Another pair of the same length and time is an error, never a wrong pair."""
+    """Another pair in a file of the same size and time is an error, never a wrong pair."""
     path = tmp_path / "0.jsonl"
     rows = data_of([{**row, "group": "gr"} for row in ROWS[:2]])
     with _filed(tmp_path, rows) as pairs:
@@ -174,7 +174,7 @@ OURS = [pair_line(pair_of(row)[0]) for row in ROWS]
 
 
 def test_lines_that_can_be_copied(tmp_path: Path) -> None:
-    """Our own ones, and spooled ones; all others have to be encoded."""
+    """Our own lines can be copied, also from a spool; others are encoded."""
     others = [
         OURS[0].replace(b":1.0,", b":1.00,"),
         OURS[0].replace(b'"A1"', b'"\\u00411"'),
@@ -194,7 +194,7 @@ def test_lines_that_can_be_copied(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("keep", ["nothing", "pairs"])
 def test_lines_that_are_not_wanted(tmp_path: Path, keep: Keep) -> None:
-    """They are not compared."""
+    """Lines that are not needed are not compared."""
     with _filed(tmp_path, b"".join(OURS), keep=keep) as pairs:
         assert {entry.line_crc for entry in pairs.entries()} == {0}
 
@@ -202,7 +202,7 @@ def test_lines_that_are_not_wanted(tmp_path: Path, keep: Keep) -> None:
 @pytest.mark.parametrize("other", [b'"chosen_score":7.0', b'"chosen_index":   7', b""])
 @pytest.mark.usefixtures("nothing_held")
 def test_line_that_changed_behind_the_clocks_back(tmp_path: Path, other: bytes) -> None:
-    """Whatever changed in it, an error, never a wrong line."""
+    """Any change of a line in a file of the same size and time is an error."""
     path = tmp_path / "0.jsonl"
     with _filed(tmp_path, OURS[0] + OURS[1]) as pairs:
         (entry, _), status = list(pairs.entries()), path.stat()
@@ -216,7 +216,7 @@ def test_line_that_changed_behind_the_clocks_back(tmp_path: Path, other: bytes) 
 
 @pytest.mark.usefixtures("nothing_held")
 def test_file_that_is_torn_afterwards(tmp_path: Path) -> None:
-    """It was good when it was read, so it is no bad row."""
+    """A line that is torn after it was read is a changed input, not a bad row."""
     path = tmp_path / "0.jsonl"
     with _filed(tmp_path, data_of(ROWS[:2])) as pairs:
         entries, status = list(pairs.entries()), path.stat()

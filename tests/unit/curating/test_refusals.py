@@ -1,4 +1,4 @@
-"""Answers that refuse to answer."""
+"""Answers that refuse."""
 
 import pytest
 from run_stage import said
@@ -25,7 +25,7 @@ from prefpairs.stages.answer_defects import is_refusal
     ],
 )
 def test_refusals(answer: Text) -> None:
-    """Told by how an answer begins."""
+    """A refusal is recognized by its beginning."""
     assert is_refusal(answer) is True
 
 
@@ -45,5 +45,5 @@ def test_refusals(answer: Text) -> None:
     ],
 )
 def test_no_refusals(answer: Text) -> None:
-    """The same words elsewhere are none."""
+    """The same words elsewhere are no refusal."""
     assert is_refusal(answer) is False

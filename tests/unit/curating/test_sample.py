@@ -1,4 +1,4 @@
-"""sample: the smallest draws stay."""
+"""sample: the pairs with the smallest draws stay."""
 
 import random
 from collections import Counter
@@ -25,7 +25,7 @@ def _places(stage: Sample, rows: list[Row] | None = None) -> list[int]:
 
 
 def test_draws_keep_their_form() -> None:
-    """Other pairs would be a new identity version."""
+    """Draws have fixed values; changing them needs a new identity version."""
     assert _places(Sample(max_pairs=5)) == [0, 6, 12, 14, 17]
     assert _places(Sample(max_pairs=5, seed=1)) == [6, 10, 12, 13, 15]
     assert _places(Sample(fraction=0.25)) == [0, 6, 7, 11, 12, 14, 17]
@@ -35,7 +35,7 @@ def test_draws_keep_their_form() -> None:
 @pytest.mark.parametrize("seed", [0, 1, -7])
 @pytest.mark.parametrize("size", [1, 7, 20, 21])
 def test_smallest_draws_stay(size: int, seed: int) -> None:
-    """As many as were asked for, in the order of the input; or all."""
+    """The smallest draws stay, in input order; all if there are fewer."""
     by_draw = sorted(range(20), key=lambda place: _drawn(ROWS[place], seed))
     found, stage = staged(Sample(max_pairs=size, seed=seed), ROWS)
     assert found == sorted(by_draw[:size])
@@ -43,7 +43,7 @@ def test_smallest_draws_stay(size: int, seed: int) -> None:
 
 
 def test_samples_nest() -> None:
-    """A smaller one is part of a larger one, by number or by share."""
+    """A smaller sample is part of a larger one, by number or by fraction."""
     by_number = [set(_places(Sample(max_pairs=size))) for size in range(1, 21)]
     by_share = [set(_places(Sample(fraction=share / 20))) for share in range(21)]
     samples = [*pairwise(by_number), *pairwise(by_share)]
@@ -51,7 +51,7 @@ def test_samples_nest() -> None:
 
 
 def test_order_of_arrival_draws_nobody() -> None:
-    """Shuffled rows give the same pairs, and samples of shards a sample of the whole."""
+    """Shuffled rows give the same sample, and samples of shards can be sampled again."""
     shuffled = ROWS[:]
     random.Random(7).shuffle(shuffled)  # noqa: S311 - a fixed shuffle
     for stage in (Sample(max_pairs=6), Sample(fraction=0.4), Sample(per_group=2)):
@@ -66,13 +66,13 @@ def test_order_of_arrival_draws_nobody() -> None:
 
 @pytest.mark.parametrize(("fraction", "pairs"), [(0.0, 0), (1.0, 20)])
 def test_all_or_none(fraction: float, pairs: int) -> None:
-    """The two ends of a share."""
+    """A fraction of 0 takes none, 1 takes all."""
     found, stage = staged(Sample(fraction=fraction), ROWS)
     assert (len(found), stage.dropped.total()) == (pairs, 20 - pairs)
 
 
 def test_share_is_met_on_average() -> None:
-    """A tenth of many is about a tenth."""
+    """A tenth of many pairs is about a tenth."""
     assert 350 < sum(_drawn(row_of(str(n))) < bound_of(0.1) for n in range(4000)) < 450
 
 
@@ -88,12 +88,12 @@ def test_share_is_met_on_average() -> None:
     ],
 )
 def test_bound(share: float, bound: int) -> None:
-    """A share is the decimal number that was typed."""
+    """A fraction is the decimal number as typed."""
     assert bound_of(share) == bound
 
 
 def test_per_group() -> None:
-    """The smallest draws of each group, as they came."""
+    """The smallest draws of each group, in input order."""
     groups = [sorted(range(first, 20, 3), key=lambda n: _drawn(ROWS[n])) for first in range(3)]
     found, stage = staged(Sample(per_group=2), ROWS)
     assert found == sorted(place for group in groups for place in group[:2])
@@ -101,7 +101,7 @@ def test_per_group() -> None:
 
 
 def test_per_group_and_more() -> None:
-    """First the share, then the groups, then the number; every loss has its reason."""
+    """First the fraction, then the groups, then the number; each loss has its reason."""
     stage = Sample(fraction=0.8, per_group=3, max_pairs=4)
     shared = set(_places(Sample(fraction=0.8)))
     groups = [
@@ -135,13 +135,13 @@ GAPS: list[Row] = [
     ],
 )
 def test_order(order: Any, places: list[int]) -> None:
-    """Widest or narrowest first; what has no gap comes last."""
+    """Sorts by gap; pairs without a gap come last."""
     assert _places(Sample(max_pairs=9, order=order), GAPS) == places
 
 
 @pytest.mark.parametrize("order", ["easy-first", "hard-first"])
 def test_ties_of_an_order(order: Any) -> None:
-    """Equal gaps stand in the order of their ids, whatever came first."""
+    """Equal gaps are sorted by ID."""
     rows = [row_of(f"Q{number}", gap=0.5) for number in range(9)]
     by_id = sorted(rows, key=lambda row: pair_of(row)[0].id)
     assert [rows[place] for place in _places(Sample(order=order), rows)] == by_id
@@ -150,7 +150,7 @@ def test_ties_of_an_order(order: Any) -> None:
 
 
 def test_shuffle() -> None:
-    """By a draw of its own, so that a sample in its order is not in the order of its draws."""
+    """Shuffling uses a draw of its own, so a sample is not in the order of its draws."""
     expected = sorted(range(20), key=lambda place: _drawn(ROWS[place], purpose="shuffle"))
     assert _places(Sample(order="shuffle")) == expected
     seeded = sorted(range(20), key=lambda place: _drawn(ROWS[place], 3, "shuffle"))
@@ -160,7 +160,7 @@ def test_shuffle() -> None:
 @pytest.mark.parametrize("run", [50, 1 << 15])
 @pytest.mark.parametrize("size", [3, 700])
 def test_much_more_than_is_drawn(monkeypatch: pytest.MonkeyPatch, size: int, run: int) -> None:
-    """What is let go on the way changes nothing about what stays, nor about its order."""
+    """Discarding pairs early changes neither the result nor its order."""
     monkeypatch.setattr("prefpairs.stages.pair_columns._RUN", run)
     rows = [row_of(f"Q{number % 2900}", gap=number / 1e4) for number in range(3000)]
     by_draw = sorted(range(3000), key=lambda place: _drawn(rows[place]))
@@ -171,7 +171,7 @@ def test_much_more_than_is_drawn(monkeypatch: pytest.MonkeyPatch, size: int, run
 
 
 def test_copies_at_the_border() -> None:
-    """Where only some of a pair's copies stay, their text decides and not their arrival."""
+    """If only some copies of a pair stay, their text decides, not their order."""
     copies = [row_of("Q", gap=0.5, group=group) for group in "cab"]
     for rows in (copies, copies[::-1]):
         found = [rows[place]["group"] for place in _places(Sample(max_pairs=2), rows)]
@@ -179,7 +179,7 @@ def test_copies_at_the_border() -> None:
 
 
 def test_memory_is_bounded_by_the_sample() -> None:
-    """With a fraction alone nothing waits; with the others everything may."""
+    """Only a fraction needs no memory; other options hold pairs back."""
     waits = [
         Sample(fraction=0.5).holds_back,
         Sample(max_pairs=1).holds_back,
@@ -190,7 +190,7 @@ def test_memory_is_bounded_by_the_sample() -> None:
 
 
 def test_few_may_be_left_of_many() -> None:
-    """Where a number of pairs is asked for, not a share or an order."""
+    """A number of pairs selects few of many; a fraction or an order does not."""
     picks = [
         Sample(fraction=0.5).picks,
         Sample(max_pairs=1).picks,
@@ -202,7 +202,7 @@ def test_few_may_be_left_of_many() -> None:
 
 @pytest.mark.parametrize("stage", [Sample(fraction=1.0), Sample(max_pairs=9), Sample(per_group=9)])
 def test_digests_are_handed_on(stage: Sample) -> None:
-    """What a later stage wants to know comes out."""
+    """The digests that a later stage wants come with the entry."""
     held = Held(ROWS[:1])
     wanted = frozenset({"prompt", "rejected"})
     (entry,) = stage.select(held.entries(), held, StageCounts("sample"), wanted)
@@ -215,7 +215,7 @@ def test_digests_are_handed_on(stage: Sample) -> None:
 
 
 def test_order_by_the_average_of_a_group() -> None:
-    """Groups stay together, the easiest first; in each, the widest pair comes first."""
+    """Groups stay together, the easiest first, each with its widest pair first."""
     gaps = [("x", 0.9), ("y", 0.6), ("x", 0.1), ("y", 0.8), ("z", None), ("w", 0.6), ("z", 0.65)]
     rows = [row_of(f"Q{place}", gap=gap, group=name) for place, (name, gap) in enumerate(gaps)]
     easy = [gaps[place] for place in _places(Sample(order="easy-first", per="group"), rows)]
@@ -241,14 +241,14 @@ def test_order_by_the_average_of_a_group() -> None:
 
 
 def test_groups_without_gaps_come_last() -> None:
-    """Nothing is known of how easy they are."""
+    """Groups without gaps come last."""
     rows = [row_of("P", group="x"), row_of("Q", gap=0.1, group="y"), row_of("R", group="x")]
     assert _places(Sample(order="easy-first", per="group"), rows)[0] == 1
     assert _places(Sample(order="hard-first", per="group"), rows)[0] == 1
 
 
 def test_order_by_group_is_that_of_shuffled_rows() -> None:
-    """Averages do not depend on the order of arrival."""
+    """The group averages do not depend on the order of rows."""
     shuffled = ROWS[:]
     random.Random(7).shuffle(shuffled)  # noqa: S311 - a fixed shuffle
     sieve = Sample(order="easy-first", per="group", max_pairs=9)

@@ -1,4 +1,4 @@
-"""The options of sample, and a run of it."""
+"""The options of sample, and runs of it."""
 
 import json
 from pathlib import Path
@@ -16,26 +16,26 @@ from prefpairs.stages.sample import Sample
 
 @pytest.mark.parametrize("words", [{}, {"seed": 7}, {"order": "input"}])
 def test_sample_of_no_size(words: dict[str, Any]) -> None:
-    """All of it is no sample."""
+    """Rejects a sample without a size or an order."""
     with pytest.raises(UsageError, match="sample needs a size or an order"):
         with_files(filled(Sample, words))
 
 
 @pytest.mark.parametrize("words", [{"max_pairs": 5}, {"order": "shuffle"}])
 def test_average_of_a_group_needs_an_order_by_gap(words: dict[str, Any]) -> None:
-    """It would change nothing."""
+    """--per group requires an order by gap."""
     with pytest.raises(OptionNeeds):
         filled(Sample, {**words, "per": "group"})
 
 
 def test_unknown_order() -> None:
-    """A mistyped word."""
+    """An unknown order is rejected."""
     with pytest.raises(UnknownWord):
         filled(Sample, {"order": "random"})
 
 
 def test_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many as were asked for, narrowest first."""
+    """The requested number of pairs, narrowest first."""
     monkeypatch.chdir(tmp_path)
     rows = [{"prompt": "Q", "chosen": f"A{n}", "rejected": "B", "gap": n} for n in (3, 1, 2)]
     Path("p.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")

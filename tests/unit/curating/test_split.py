@@ -1,4 +1,4 @@
-"""split: each key on one side."""
+"""split: each key is in one split."""
 
 from typing import Any
 
@@ -38,18 +38,18 @@ def _across(number: int, other: int) -> Row:
     ],
 )
 def test_sides_that_are_asked_for(val: float, test: float, sides: list[str]) -> None:
-    """A side without a share is none."""
+    """A split with a fraction of zero does not exist."""
     assert Split(val_fraction=val, test_fraction=test).sides == sides
 
 
 def test_draws_keep_their_form() -> None:
-    """Other sides would be a new identity version."""
+    """Splits are fixed by draws; changing them needs a new identity version."""
     found, _ = _sides(Split(val_fraction=0.3, test_fraction=0.3), ROWS[:20])
     assert "".join(side[1] for _, side in found) == "reaearererreerrererr"
 
 
 def test_key_stands_on_one_side() -> None:
-    """The same prompt is never on two, whatever its tools and its form."""
+    """A prompt is never in two splits, whatever its tools and its format."""
     tools = [{"type": "function", "function": {"name": "f"}}]
     forms: list[Row] = [{}, {"tools": tools}]
     rows = [{**row, **form} for form in forms for row in ROWS]
@@ -64,14 +64,14 @@ def test_key_stands_on_one_side() -> None:
 
 
 def test_sides_outlast_new_data() -> None:
-    """Nobody moves when others come, before or behind."""
+    """Added rows, before or after, move no row to another split."""
     few = {ROWS[30 + n]["chosen"]: side for n, side in _sides(Split(), ROWS[30:50])[0]}
     many = {ROWS[place]["chosen"]: side for place, side in _sides(Split())[0]}
     assert few.items() <= many.items()
 
 
 def test_shares_move_one_border_only() -> None:
-    """A larger validation side holds the smaller one, and a test side takes nothing of it."""
+    """A larger val contains a smaller one, and test takes nothing from val."""
 
     def of(side: str, **shares: float) -> set[int]:
         return {place for place, drawn in _sides(Split(**shares))[0] if drawn == side}  # type: ignore[arg-type]
@@ -86,18 +86,18 @@ def test_shares_move_one_border_only() -> None:
     [(0.0, 0.0, {"train"}), (1.0, 0.0, {"val"}), (0.0, 1.0, {"test"}), (0.5, 0.5, {"val", "test"})],
 )
 def test_ends_of_the_shares(val: float, test: float, sides: set[str]) -> None:
-    """All of it, or nothing."""
+    """Fractions of 0 and 1 take none and all."""
     found, _ = _sides(Split(val_fraction=val, test_fraction=test))
     assert (len(found), {side for _, side in found}) == (120, sides)
 
 
 def test_seed() -> None:
-    """Another one draws afresh."""
+    """Another seed gives another split."""
     assert _sides(Split(seed=0))[0] != _sides(Split(seed=1))[0]
 
 
 def test_exact_shares_of_prompts_that_hang_together() -> None:
-    """No pair is lost: prompts that share one go to one side."""
+    """With --exact, linked prompts go to the same split, and no pair is dropped."""
     rows = ROWS[:40] + [_across(number, number + 1) for number in range(0, 40, 2)]
     found, stage = _sides(Split(val_fraction=0.3, exact=True), rows)
     side_of = dict(found)
@@ -107,7 +107,7 @@ def test_exact_shares_of_prompts_that_hang_together() -> None:
 
 
 def test_answers_to_two_prompts() -> None:
-    """A pair across prompts is where both prompts are, or nowhere."""
+    """A pair across prompts is in the split of both prompts, or dropped."""
     pairs = [(number, (number * 7 + 1) % 40) for number in range(40) if number != 13]
     rows = ROWS[:40] + [_across(*pair) for pair in pairs]
     found, stage = _sides(Split(val_fraction=0.5), rows)
@@ -125,7 +125,7 @@ def test_answers_to_two_prompts() -> None:
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("by", ["group", "meta.task", "meta.task.id"])
 def test_by_a_field(by: str, exact: bool) -> None:
-    """Its value is never on two sides, though prompts may be."""
+    """A field's value is never in two splits, though prompts may be."""
     rows = [
         row_of(f"Q{n % 7}", f"A{n}", group=f"g{n % 20}", meta={"task": {"id": n % 20}})
         for n in range(100)
@@ -153,14 +153,14 @@ def test_by_a_field(by: str, exact: bool) -> None:
 )
 @pytest.mark.parametrize("exact", [False, True])
 def test_pair_without_a_key(by: str, row: Row, exact: bool) -> None:
-    """Nobody knows where it may stand."""
+    """A pair without the key is dropped."""
     found, stage = _sides(Split(by=by, exact=exact), [row])
     assert (found, stage.dropped) == ([], {"no_key": 1})
 
 
 @pytest.mark.parametrize("by", ["meta.task", "group"])
 def test_field_that_differs_between_the_answers(by: str) -> None:
-    """Each answer has a key, and both must stand on one side."""
+    """If the answers have different values, both must be in the same split."""
     split = Split(by=by, val_fraction=0.5)
     alone = [row_of("Q", group=f"g{n}", meta={"task": n}) for n in range(20)]
     side_of = [side for _, side in _sides(split, alone)[0]]
@@ -190,7 +190,7 @@ def test_field_that_differs_between_the_answers(by: str) -> None:
     ],
 )
 def test_values_of_a_field(one: Any, other: Any, keys: int) -> None:
-    """Different values are different keys; the order of the keys of an object does not count."""
+    """Different values are different keys; the key order of objects does not count."""
     rows = [row_of(str(n), meta={"k": value}) for n, value in enumerate((one, other))]
     found, _ = _sides(Split(by="meta.k", val_fraction=0.5, exact=True), rows)
     assert len({side for _, side in found}) == keys
@@ -213,7 +213,7 @@ def test_values_of_a_field(one: Any, other: Any, keys: int) -> None:
     ],
 )
 def test_exact_shares(keys: int, val: float, test: float, counts: tuple[int, int, int]) -> None:
-    """As near to the shares as can be; what takes the rest keeps one key at least."""
+    """As close to the fractions as possible; the last split keeps at least one key."""
     rows = [row_of(f"Q{number}") for number in range(keys)]
     found, _ = _sides(Split(val_fraction=val, test_fraction=test, exact=True), rows)
     sides = [side for _, side in found]
@@ -222,7 +222,7 @@ def test_exact_shares(keys: int, val: float, test: float, counts: tuple[int, int
 
 @pytest.mark.parametrize("seed", range(6))
 def test_exact_shares_are_of_pairs(seed: int) -> None:
-    """A key that is too large for a side is passed over."""
+    """A key that is too large for a split is passed over."""
     rows = [row_of("big", f"A{n}") for n in range(90)] + [row_of(f"Q{n}") for n in range(10)]
     found, _ = _sides(Split(val_fraction=0.05, exact=True, seed=seed), rows)
     assert [side for _, side in found].count("val") == 5
@@ -230,7 +230,7 @@ def test_exact_shares_are_of_pairs(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_exact_sides_of_joined_prompts_do_not_hang_on_arrival(seed: int) -> None:
-    """Of prompts that are linked it does not matter which came first."""
+    """With linked prompts, the split does not depend on the order of rows."""
     joins = [(at, at + 1) if at % 4 == 0 else (at + 1, at) for at in range(40) if at % 4 != 3]
     rows = [_across(*join) for join in joins]
     split = Split(val_fraction=0.3, test_fraction=0.2, exact=True, seed=seed)
@@ -240,7 +240,7 @@ def test_exact_sides_of_joined_prompts_do_not_hang_on_arrival(seed: int) -> None
 
 
 def test_exact_sides_do_not_hang_on_arrival() -> None:
-    """Rows backwards give the same sides."""
+    """Reversed rows give the same splits."""
     split = Split(val_fraction=0.3, test_fraction=0.2, exact=True)
     forwards = {ROWS[place]["chosen"]: side for place, side in _sides(split)[0]}
     backwards = {ROWS[::-1][place]["chosen"]: side for place, side in _sides(split, ROWS[::-1])[0]}
@@ -248,12 +248,12 @@ def test_exact_sides_do_not_hang_on_arrival() -> None:
 
 
 def test_exact_ones_wait() -> None:
-    """Their texts are fetched again; the others are written as they come."""
+    """With --exact, texts are fetched again; otherwise pairs are written as they are read."""
     assert (Split().holds_back, Split(exact=True).holds_back) == (False, True)
 
 
 def test_side_of_an_earlier_split() -> None:
-    """Its keys have drawn already, and the user is told."""
+    """Splitting part of an earlier split with the same seed gives a note."""
     rows = [row_of(f"Q{number}") for number in range(400)]
     train = [rows[place] for place, side in _sides(Split(), rows)[0] if side == "train"]
     _, stage = _sides(Split(), train)
@@ -267,12 +267,12 @@ def test_side_of_an_earlier_split() -> None:
 
 
 def test_few_keys_are_no_sign() -> None:
-    """Of a handful, or with many pairs of a few keys, any side may come out empty."""
+    """With a few keys, any split may be empty, so there is no note."""
     rows = [row_of(f"Q{number % 5}", f"A{number}") for number in range(500)]
     assert [_sides(Split(seed=seed), rows)[1].notes for seed in range(9)] == [[]] * 9
 
 
 def test_nothing_of_nothing() -> None:
-    """No pairs, no sides, no words."""
+    """Without pairs there are no splits and no notes."""
     for exact in (False, True):
         assert _sides(Split(exact=exact), []) == ([], StageCounts("split"))

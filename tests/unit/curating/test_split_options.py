@@ -1,4 +1,4 @@
-"""The options of split, and a run of it."""
+"""The options of split, and runs of it."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def _run(**words: Any) -> dict[str, int]:
 
 
 def test_shares_of_more_than_all() -> None:
-    """Nothing would be left for anybody."""
+    """Rejects fractions above 1 in total."""
     with pytest.raises(UsageError, match="more than 1 together"):
         filled(Split, {"val_fraction": 0.6, "test_fraction": 0.5})
 
@@ -45,13 +45,13 @@ def test_shares_of_more_than_all() -> None:
     ],
 )
 def test_run(shares: dict[str, Any], files: dict[str, int]) -> None:
-    """A file for each side that has a share; those of an earlier run are gone."""
+    """A file for each split with a fraction; those of an earlier run are removed."""
     _run(val_fraction=0.4, test_fraction=0.4, exact=True)
     assert _run(**shares, exact=True) == files
 
 
 def test_runs_are_the_same() -> None:
-    """Byte for byte, also into a folder that is there."""
+    """A second run gives the same bytes, also into an existing folder."""
     _run()
     first = {path.name: path.read_bytes() for path in Path("d").iterdir()}
     _run()
@@ -59,14 +59,14 @@ def test_runs_are_the_same() -> None:
 
 
 def test_run_without_a_folder() -> None:
-    """Three files have no place on standard output."""
+    """Rejects a run without a folder, since there are several files."""
     with pytest.raises(UsageError) as caught:
         _run(out_dir=None)
     assert caught.value.hint == "--out-dir DIR says where"
 
 
 def test_run_that_gives_nothing() -> None:
-    """The old files stay; an empty result may be allowed."""
+    """An empty result keeps the old files, and can be allowed."""
     before = _run()
     with pytest.raises(NothingCameOut) as caught:
         _run(by="meta.nothing")
@@ -76,10 +76,10 @@ def test_run_that_gives_nothing() -> None:
 
 
 def test_input_that_changes_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Exact shares are known late; a file that is another one by then is an error."""
+    """With --exact, an input that changed before writing is an error."""
     before = _run()
 
-    def meddle(*given: Any) -> bytearray:  # in the moment between reading and writing
+    def meddle(*given: Any) -> bytearray:  # between reading and writing
         with Path("p.jsonl").open("ab") as file:
             file.write(b"\n")
         return fill_sides(*given)

@@ -1,4 +1,4 @@
-"""Sides that are filled to their shares."""
+"""Fills splits by their fractions."""
 
 import pytest
 
@@ -23,17 +23,17 @@ from prefpairs.stages.split_sides import TEST, TRAIN, VAL, LinkedKeys, fill_side
 def test_sides(
     sizes: list[int], shares: tuple[float, float, float], rest: int, sides: list[int]
 ) -> None:
-    """Val from the front, test from the end, none of them empty while there are keys enough."""
+    """Val is filled from the start, test from the end; none is empty if there are enough keys."""
     assert list(fill_sides(sizes, range(len(sizes)), shares, rest)) == sides
 
 
 def test_order() -> None:
-    """Keys are taken as the order has them, not as they are numbered."""
+    """Keys are taken in the given order, not by number."""
     assert list(fill_sides([1] * 4, [2, 0, 3, 1], (0.5, 0.25, 0.25), TRAIN)) == [0, 2, 1, 0]
 
 
 def test_joined() -> None:
-    """What is joined has one root, over any number of steps."""
+    """Linked keys have one root, over any number of links."""
     joined = LinkedKeys()
     for _ in range(6):
         joined.add()

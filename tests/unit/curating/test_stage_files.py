@@ -97,7 +97,7 @@ def _numbers(rows: Sequence[Row]) -> list[int]:
 
 
 def test_no_sieves(tmp_path: Path) -> None:
-    """All pairs, in their order, each field as it was or as it should have been."""
+    """Without stages, all pairs come out in order, with their fields, some recomputed."""
     rows = _run(tmp_path, [data_of(ROWS)])
     assert _numbers(rows) == list(range(40))
     assert {key: rows[7][key] for key in ROWS[7]} == ROWS[7]
@@ -106,7 +106,7 @@ def test_no_sieves(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", STAGES)
 def test_what_comes_out_goes_through_again(tmp_path: Path, name: str) -> None:
-    """Nothing is lost the second time, and no byte changes."""
+    """Running the output again loses nothing and changes no byte."""
     once = _run(tmp_path, [data_of(ROWS)], STAGES[name])
     assert 0 < len(once) <= 40
     ledger = Ledger()
@@ -117,7 +117,7 @@ def test_what_comes_out_goes_through_again(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", STAGES)
 def test_order_of_lines_changes_no_pair(tmp_path: Path, name: str) -> None:
-    """Shuffled, and cut into files, the same pairs come out."""
+    """Shuffled and resharded rows give the same pairs."""
     shuffled = ROWS[:]
     random.Random(7).shuffle(shuffled)  # noqa: S311 - a fixed shuffle
     expected = _run(tmp_path, [data_of(ROWS)], STAGES[name])
@@ -155,7 +155,7 @@ def test_packing_changes_nothing(tmp_path: Path, pack: Any, name: str) -> None:
 
 
 def test_pipe_and_file(tmp_path: Path) -> None:
-    """Input that is not seekable is spooled, and comes back in its place."""
+    """Unseekable input is spooled, and keeps its position."""
     pipe, file = tmp_path / "pipe", tmp_path / "file.jsonl"
     os.mkfifo(pipe)
     file.write_bytes(data_of(ROWS[25:]))
@@ -171,7 +171,7 @@ def test_pipe_and_file(tmp_path: Path) -> None:
 
 
 def test_several_sieves(tmp_path: Path) -> None:
-    """One after the other; in one run as in several."""
+    """Several stages in one run give the same as in several runs."""
     chain: list[Stage] = [
         Sample(fraction=0.9),
         Dedupe(),
@@ -195,7 +195,7 @@ def test_several_sieves(tmp_path: Path) -> None:
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("name", STAGES)
 def test_sieve_before_a_split(tmp_path: Path, name: str, exact: bool) -> None:
-    """Its pairs find the sides that they would find alone, both prompts considered."""
+    """The split after a stage is the one that its pairs would get alone."""
     rows = [
         {**row, "meta": {**row["meta"], "prompt_of_rejected": digest_prompt(f"Q{n % 7}").hex()}}
         for n, row in enumerate(ROWS)
@@ -208,7 +208,7 @@ def test_sieve_before_a_split(tmp_path: Path, name: str, exact: bool) -> None:
 
 
 def test_split(tmp_path: Path) -> None:
-    """Every pair to one output, in order, and counted by side."""
+    """Each pair goes to one split, in order and counted."""
     ledger = Ledger()
     sides = _split(tmp_path, ROWS, Split(val_fraction=0.4, test_fraction=0.2), ledger=ledger)
     assert sorted(number for rows in sides.values() for number in _numbers(rows)) == [*range(40)]
@@ -221,7 +221,7 @@ def test_split(tmp_path: Path) -> None:
 
 
 def test_side_that_came_out_empty(tmp_path: Path) -> None:
-    """It is reported, with what helps; where nothing came out at all there is more to tell."""
+    """An empty split is reported with a hint, unless the whole result is empty."""
     ledger = Ledger()
     _split(tmp_path, ROWS[:1], Split(val_fraction=0.0, test_fraction=1e-9), ledger=ledger)
     assert ledger.sides == {"train": 1, "test": 0}
@@ -238,7 +238,7 @@ def test_side_that_came_out_empty(tmp_path: Path) -> None:
 
 
 def test_nothing_came_out(tmp_path: Path) -> None:
-    """An error, unless it is allowed."""
+    """An empty result is an error, unless it is allowed."""
     output = Lines()
     for split, outputs in (
         (None, {WHOLE: output}),
@@ -253,7 +253,7 @@ def test_nothing_came_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", STAGES)
 def test_bad_row(tmp_path: Path, name: str) -> None:
-    """An error, or left out: then what is left is as if it had not been."""
+    """A bad row is an error or skipped; skipping it leaves the rest unchanged."""
     torn = data_of(ROWS[:20]) + b"{torn\n" + data_of(ROWS[20:])
     with pytest.raises(BadRecords):
         _run(tmp_path, [torn], STAGES[name])
@@ -262,7 +262,7 @@ def test_bad_row(tmp_path: Path, name: str) -> None:
 
 
 def test_nothing_is_written_after_a_bad_row(tmp_path: Path) -> None:
-    """Not even what a stage held back."""
+    """After a bad row nothing is written, not even held-back pairs."""
     for one in (Filter(min_gap=0), Dedupe(), Sample(max_pairs=9)):
         output = Lines()
         plan = _plan(tmp_path, [b"{torn\n" + data_of(ROWS)], [one])
@@ -273,7 +273,7 @@ def test_nothing_is_written_after_a_bad_row(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["dedupe", "sample", "shuffle"])
 def test_input_that_changes_while_pairs_are_written(tmp_path: Path, name: str) -> None:
-    """An error, never a wrong pair; also when it happens after the last of them."""
+    """An input that changes while pairs are written is an error, even after the last of them."""
 
     class Meddler(Lines):
         def write(self, line: bytes, /) -> object:
@@ -288,7 +288,7 @@ def test_input_that_changes_while_pairs_are_written(tmp_path: Path, name: str) -
 
 
 def test_report_of_a_run(tmp_path: Path) -> None:
-    """Rows, stages, pairs, and an example of them."""
+    """The ledger has rows, stages, pairs, and an example pair."""
     ledger = Ledger()
     _run(tmp_path, [data_of(ROWS), b""], STAGES["dedupe"], ledger=ledger)
     assert (ledger.rows_read, ledger.rows_used, ledger.pairs) == (40, 40, 20)
@@ -310,10 +310,10 @@ def test_report_of_a_run(tmp_path: Path) -> None:
 def test_lines_of_ours_are_decoded_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: Stage, to: str | None, fetched: int
 ) -> None:
-    """They go out as they stand, all but the first, which is an example of them all.
+    """Our own lines are decoded at most once, and copied, except the first, the example.
 
-    Where they are not written, or few of many are, they are not even compared. So on Python; the
-    native core decodes none of them.
+    If lines are not written, or few of many are, they are not even compared. This holds for Python;
+    the native core decodes none of them in Python.
     """
     ours = _run(tmp_path, [data_of(ROWS)], Dedupe())
     lines = [encode_line(row) for row in ours]
@@ -339,7 +339,7 @@ def test_lines_of_ours_are_decoded_once(
 
 
 def test_limit(tmp_path: Path) -> None:
-    """So many rows of all files together."""
+    """A limit counts the rows of all files together."""
     parts = [data_of(ROWS[:3]), data_of(ROWS[3:])]
     assert _numbers(_run(tmp_path, parts, Sample(max_pairs=99), limit=5)) == [0, 1, 2, 3, 4]
 
@@ -348,7 +348,7 @@ def test_limit(tmp_path: Path) -> None:
 def test_reference_that_holds_the_prompt_of_the_rejected_answer(
     tmp_path: Path, before: list[Stage]
 ) -> None:
-    """It is known by its digest alone, which earlier stages hand on."""
+    """It is known only by its digest, which earlier stages pass on."""
     reference = ReferencePrompts()
     reference.add("Q9")
     across = {"prompt_of_rejected": digest_prompt("Q9").hex(), "number": 1}

@@ -1,4 +1,4 @@
-"""Pairs that are being made, as stages see them."""
+"""Pairs that are being made from candidates, as stages see them."""
 
 import gzip
 import json
@@ -35,7 +35,7 @@ TOOLS = [{"type": "function", "function": {"name": "add", "parameters": {}}}]
 
 
 def _rows(count: int = 40) -> list[Row]:
-    """Candidates of groups, prompts and tools of every kind, in no order."""
+    """Candidates with groups, prompts and tools of every kind, shuffled."""
     prompts: list[Any] = ["Q0", CHAT, "Q2", "Q3", "Q4"]
     rows: list[Row] = [
         {
@@ -80,7 +80,7 @@ def _written(plan: PairPlan, ledger: Ledger | None = None) -> list[bytes]:
 
 
 def _read_back(folder: Path, lines: Sequence[bytes]) -> list[tuple[IndexedPair, Pair]]:
-    """The pairs of these lines as the engine sees them that reads files of pairs."""
+    """The pairs of these lines with their entries, as read from a file of pairs."""
     path = folder / "pairs.jsonl"
     path.write_bytes(b"".join(lines))
     plan, ledger = InputPlan(inputs=find_inputs([str(path)])), Ledger()
@@ -90,7 +90,7 @@ def _read_back(folder: Path, lines: Sequence[bytes]) -> list[tuple[IndexedPair, 
 
 
 def _content_of(entry: IndexedPair) -> IndexedPair:
-    """What an entry says of its pair, without what leads to it."""
+    """An entry without its position."""
     return entry._replace(place=0, length=0, number=0)
 
 
@@ -111,7 +111,7 @@ every_plan = pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED.keys())
 @every_plan
 @pytest.mark.parametrize("name", ["c.jsonl", "c.jsonl.gz"])
 def test_pairs_are_those_that_pair_writes(tmp_path: Path, asked: Row, name: str) -> None:
-    """The same lines in the same order, origins included; from a file and from a spool."""
+    """The same lines in the same order, including origins, from a file and from a spool."""
     plan = _plan(_file(tmp_path, _rows(), name), **asked)
     with _made(plan) as made:
         lines = [pair_line(made.pair(entry)) for entry in made.entries()]
@@ -131,7 +131,7 @@ def test_entries_are_those_of_the_pairs_read_back(tmp_path: Path, asked: Row) ->
 
 @every_plan
 def test_numbers_rise_and_places_differ(tmp_path: Path, asked: Row) -> None:
-    """Entries differ, and keep their order when they are sorted by number."""
+    """Entries are distinct, and ordered by number."""
     with _made(_plan(_file(tmp_path, _rows()), **asked)) as made:
         entries = list(made.entries())
     assert [entry.number for entry in entries] == list(range(len(entries)))
@@ -139,7 +139,7 @@ def test_numbers_rise_and_places_differ(tmp_path: Path, asked: Row) -> None:
 
 
 def test_pairs_in_any_order(tmp_path: Path) -> None:
-    """Each entry leads to its own pair, whenever it is asked for, and as often."""
+    """Each entry gives its own pair, in any order and repeatedly."""
     with _made(_plan(_file(tmp_path, _rows()))) as made:
         entries = list(made.entries())
         first = [made.pair(entry) for entry in entries]
@@ -150,7 +150,7 @@ def test_pairs_in_any_order(tmp_path: Path) -> None:
 
 
 def test_no_text_is_read_for_entries(tmp_path: Path) -> None:
-    """They come from the columns alone; a pair fetches its two candidates."""
+    """Entries come from the columns alone; a pair fetches its two candidates."""
     fetched: list[int] = []
 
     class Counted(CandidateStore):
@@ -170,7 +170,7 @@ def test_no_text_is_read_for_entries(tmp_path: Path) -> None:
 
 @every_plan
 def test_ledger(tmp_path: Path, asked: Row) -> None:
-    """Rows, candidates and groups are counted as `pair` counts them; pairs once written."""
+    """Rows, candidates and groups are counted as in `pair`; pairs once they are written."""
     plan, ours, theirs = _plan(_file(tmp_path, [*_rows(), *_rows(9)]), **asked), Ledger(), Ledger()
     with _made(plan, ours) as made:
         assert len(list(made.entries())) == len(_written(plan, theirs))
@@ -192,7 +192,7 @@ def test_ledger(tmp_path: Path, asked: Row) -> None:
 
 
 def test_bad_row(tmp_path: Path) -> None:
-    """No entry comes of it; it may be left out."""
+    """A bad row gives no entry; it can be skipped."""
     path = _file(tmp_path, _rows())
     expected = _written(_plan(path))
     with Path(path).open("ab") as file:
@@ -205,7 +205,7 @@ def test_bad_row(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("nothing_held")
 def test_file_that_changes(tmp_path: Path) -> None:
-    """An answer that is another one by now is an error, never a wrong pair."""
+    """An answer that has changed is an error, never a wrong pair."""
     path = Path(_file(tmp_path, _rows()))
     with _made(_plan(str(path))) as made:
         entries = list(made.entries())
@@ -217,7 +217,7 @@ def test_file_that_changes(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("nothing_held")
 def test_question_that_changes(tmp_path: Path) -> None:
-    """So is a prompt that only one of the answers has by now."""
+    """A prompt that has changed for one of the answers is an error, too."""
     rows = [
         {"group": "g", "prompt": "Q", "response": answer, "score": score, "origin": ""}
         for answer, score in (("A", 1), ("B", 0))
@@ -231,7 +231,7 @@ def test_question_that_changes(tmp_path: Path) -> None:
 
 
 def test_too_many_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit of `pair` holds, and is checked before the first entry."""
+    """The maximum number of pairs is checked before the first entry."""
     monkeypatch.setattr("prefpairs.engine.decide.MOST_PAIRS", 9)
     plan = _plan(_file(tmp_path, _rows()))
     with _made(plan) as made, pytest.raises(TooManyPairs):
@@ -239,6 +239,6 @@ def test_too_many_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_no_pairs(tmp_path: Path) -> None:
-    """Nothing comes of nothing."""
+    """Without pairs there are no entries."""
     with _made(_plan(_file(tmp_path, _rows(1)))) as made:
         assert list(made.entries()) == []

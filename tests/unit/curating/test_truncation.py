@@ -1,4 +1,4 @@
-"""Answers that were cut off."""
+"""Truncated answers."""
 
 import time
 from typing import Any
@@ -23,7 +23,7 @@ from prefpairs.stages.answer_defects import is_truncated
     ],
 )
 def test_meta_says_truncated(meta: Row) -> None:
-    """Of both answers, or of one."""
+    """Meta marks both answers as truncated, or one."""
     assert is_truncated(pair_of(row_of("Q", meta=meta))[0]) is True
 
 
@@ -43,7 +43,7 @@ def test_meta_says_truncated(meta: Row) -> None:
     ],
 )
 def test_meta_says_nothing_of_the_kind(meta: Row | None) -> None:
-    """Other words, and other names, mean other things."""
+    """Other values and other names do not."""
     assert is_truncated(pair_of(row_of("Q", meta=meta))[0]) is False
 
 
@@ -74,13 +74,13 @@ def test_meta_says_nothing_of_the_kind(meta: Row | None) -> None:
 )
 @pytest.mark.parametrize("side", ["chosen", "rejected"])
 def test_answer_that_never_ends(answer: Any, open_ended: bool, side: str) -> None:
-    """A thought, a block of code or a call that is open at the end of either answer."""
+    """Open thinking, code blocks or calls at the end of either answer count as truncated."""
     pair, _ = pair_of({**row_of("Q", "Fine", "Good"), side: answer})
     assert is_truncated(pair) is open_ended
 
 
 def test_white_space_costs_no_more_than_letters() -> None:
-    """A text of nothing but lines is looked at once, not once a line."""
+    """A text of only newlines takes linear time."""
     pair, _ = pair_of(row_of("Q", "\n" * 200_000 + "Yes", "No"))
     before = time.process_time()
     assert is_truncated(pair) is False

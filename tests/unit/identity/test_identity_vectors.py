@@ -1,4 +1,4 @@
-"""The test vectors of identity, which every implementation is held to. They never change alone."""
+"""Test vectors of identity for every implementation. They never change alone."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ VECTORS = json.loads(
 
 
 def test_vectors_are_of_this_version() -> None:
-    """A change of identity makes new vectors, and a new version."""
+    """A change of identity needs new vectors and a new version."""
     assert VECTORS["identity"] == IDENTITY_VERSION == 2
 
 
@@ -42,12 +42,12 @@ def test_texts(vector: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("vector", VECTORS["json"], ids=lambda vector: vector["json"])
 def test_canonical_json(vector: dict[str, str]) -> None:
-    """One text for each value."""
+    """Each value has one canonical text."""
     assert canonical_json(decode(vector["json"].encode())).decode() == vector["canonical"]
 
 
 def test_tools_groups_pairs_and_draws() -> None:
-    """What is made of digests."""
+    """Digests of tools, groups and pairs, and draws."""
     of = bytes.fromhex
     for one in VECTORS["tools"]:
         assert digest_tools(one["tools"]).hex() == one["digest"]

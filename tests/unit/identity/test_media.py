@@ -1,4 +1,4 @@
-"""Images and the like have one form, wherever a row holds them."""
+"""Images and other media have one form, wherever they are in a row."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ ASKED = [{"role": "user", "content": [*IMAGES, {"type": "text", "text": "Who?"}]
 
 @pytest.mark.parametrize(("key", "value"), [("images", ["a.png", "b.png"]), ("image", "a.png")])
 def test_one_form(key: str, value: Any) -> None:
-    """A column beside the prompt of rollouts or pairs, or a key of the message: the same prompt."""
+    """A column of rollouts or pairs, or a key of the message, gives the same prompt."""
     count = len(value) if isinstance(value, list) else 1
     expected = [{"role": "user", "content": [*IMAGES[:count], {"type": "text", "text": "Who?"}]}]
     row = {"prompt": "Who?", key: value}
@@ -27,7 +27,7 @@ def test_one_form(key: str, value: Any) -> None:
 
 
 def test_places_are_filled() -> None:
-    """Where the prompt has as many places as there are images, each goes to its own."""
+    """If the prompt has as many placeholders as images, they are filled in order."""
     places = [{"type": "image"}, {"type": "text", "text": "Who?"}, {"type": "image"}]
     prompt = [{"role": "user", "content": places}]
     filled = [IMAGES[0], places[1], IMAGES[1]]
@@ -35,6 +35,6 @@ def test_places_are_filled() -> None:
 
 
 def test_without_a_user() -> None:
-    """They are a message of the user's own."""
+    """Without a user message, they become one."""
     system = {"role": "system", "content": "Look."}
     assert with_media([system], IMAGES) == [system, {"role": "user", "content": IMAGES}]

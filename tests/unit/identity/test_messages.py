@@ -43,7 +43,7 @@ def _ids(messages: list[Message]) -> list[Any]:
 
 
 def test_keys_have_one_order_and_no_others_pass() -> None:
-    """Whatever a source writes, a message has the keys of chat completions in order."""
+    """A message has only the keys of chat completions, in order."""
     given = {
         "name": "n",
         "tool_call_id": "c",
@@ -79,13 +79,13 @@ def test_keys_have_one_order_and_no_others_pass() -> None:
     ],
 )
 def test_roles(role: str, read: str) -> None:
-    """A developer is the system; the other roles stay."""
+    """The role developer becomes system; other roles stay."""
     assert read_message({"role": role, "content": ""}, "m") == {"role": read, "content": ""}
 
 
 @pytest.mark.parametrize("role", [None, "", "human", "model", 1, ["user"], {"role": "user"}])
 def test_unknown_role_is_a_bad_field(role: Any) -> None:
-    """A role of any other word or type is reported with its path."""
+    """An unknown role is reported with its path."""
     with pytest.raises(BadField) as caught:
         read_messages([{"role": "user", "content": "Q"}, {"role": role, "content": ""}], "input")
     assert caught.value.field == "input.1.role"
@@ -93,26 +93,26 @@ def test_unknown_role_is_a_bad_field(role: Any) -> None:
 
 @pytest.mark.parametrize("value", ["text", None, 1, ["role"]])
 def test_message_that_is_no_object(value: Any) -> None:
-    """A message is an object."""
+    """A message must be an object."""
     with pytest.raises(BadField, match=r"m\.0"):
         read_messages([value], "m")
 
 
 def test_messages_that_are_no_list() -> None:
-    """An object where a list should be is a bad field."""
+    """An object instead of a list is a bad field."""
     with pytest.raises(BadField, match="a list of messages"):
         read_messages({"role": "user"}, "m")
 
 
 @pytest.mark.parametrize("key", ["reasoning_content", "reasoning"])
 def test_reasoning_has_two_names(key: str) -> None:
-    """The older and the newer name that vLLM uses are read alike."""
+    """The old and the new name that vLLM uses are equivalent."""
     assert read_message(_said("Hi", **{key: "hm"}), "m") == _said("Hi", reasoning_content="hm")
 
 
 @pytest.mark.parametrize("value", [None, "", {"effort": "low"}, []])
 def test_reasoning_that_is_no_text_is_left_out(value: Any) -> None:
-    """A setting of the same name is no thinking."""
+    """A setting named like reasoning is ignored."""
     assert read_message(_said("Hi", reasoning=value), "m") == _said("Hi")
 
 
@@ -129,12 +129,12 @@ def test_reasoning_that_is_no_text_is_left_out(value: Any) -> None:
     ],
 )
 def test_content_that_is_all_text_is_one_text(value: Any, content: str) -> None:
-    """Null is empty; parts of text are joined without anything between."""
+    """Null is empty; text parts are joined without separators."""
     assert read_content(value, "m") == content
 
 
 def test_content_with_an_image_stays_parts() -> None:
-    """An image of the Responses API gets the form of chat completions."""
+    """An image of the Responses API is converted to chat completions."""
     given = [
         {"type": "input_text", "text": "What is this?"},
         {"type": "input_image", "image_url": "data:x", "detail": "auto"},
@@ -146,7 +146,7 @@ def test_content_with_an_image_stays_parts() -> None:
 
 
 def test_content_with_chat_parts_stays_as_it_is() -> None:
-    """Parts that are in chat form already are not changed."""
+    """Parts in chat form stay unchanged."""
     given = [{"type": "image_url", "image_url": {"url": "u", "detail": "low"}}]
     assert read_content(given, "m") == given
 
@@ -164,7 +164,7 @@ def test_content_with_chat_parts_stays_as_it_is() -> None:
     ],
 )
 def test_content_of_another_type(value: Any) -> None:
-    """Content is text or a list of typed parts."""
+    """Content must be text or a list of typed parts."""
     with pytest.raises(BadField, match=r"m\.content"):
         read_content(value, "m")
 
@@ -181,26 +181,26 @@ def test_content_of_another_type(value: Any) -> None:
     ],
 )
 def test_arguments_become_text(arguments: Any, text: str) -> None:
-    """Arguments are the text that the model wrote, or the JSON of the value."""
+    """Arguments are the model's text, or the value as JSON."""
     given = _said(None, tool_calls=[{"id": "c", "function": {"name": "f", "arguments": arguments}}])
     assert read_message(given, "m") == _said("", tool_calls=[tool_call("f", text, "c")])
 
 
 def test_arguments_may_be_missing() -> None:
-    """A call without arguments has none."""
+    """A call may have no arguments."""
     given = _said(None, tool_calls=[{"function": {"name": "f"}}])
     assert read_message(given, "m")["tool_calls"] == [tool_call("f", "{}", "")]
 
 
 def test_flat_calls_are_read() -> None:
-    """Some sources write name and arguments beside the id."""
+    """Calls with name and arguments next to the ID are accepted."""
     given = _said(None, tool_calls=[{"id": "c", "name": "f", "arguments": {"x": 1}}])
     assert read_message(given, "m")["tool_calls"] == [tool_call("f", '{"x":1}', "c")]
 
 
 @pytest.mark.parametrize("calls", [None, []])
 def test_empty_calls_are_none(calls: Any) -> None:
-    """No key has an empty value."""
+    """Empty calls are omitted."""
     assert read_message(_said("Hi", tool_calls=calls), "m") == _said("Hi")
 
 
@@ -209,7 +209,7 @@ def test_empty_calls_are_none(calls: Any) -> None:
     [{"name": "f"}, "f", ["f"], [{}], [{"function": {"name": 1}}], [{"function": None}]],
 )
 def test_calls_of_another_type(calls: Any) -> None:
-    """A call has a name."""
+    """A call must have a name."""
     with pytest.raises(BadField, match=r"m\.tool_calls"):
         read_message(_said("", tool_calls=calls), "m")
 
@@ -230,7 +230,7 @@ def test_calls_of_another_type(calls: Any) -> None:
     ],
 )
 def test_is_messages(value: Any, chat: bool) -> None:
-    """A chat is a list of objects with known roles, and holds one at least."""
+    """A chat is a non-empty list of objects with known roles."""
     assert is_messages(value) is chat
 
 
@@ -248,12 +248,12 @@ def test_is_messages(value: Any, chat: bool) -> None:
     ],
 )
 def test_inline_thinking_is_moved(content: str, answer: str, reasoning: str) -> None:
-    """With both tags, with the closing one alone, with the opening one alone."""
+    """Inline thinking is recognized by both tags, or by only one of them."""
     assert split_reasoning(_said(content)) == _said(answer, reasoning_content=reasoning)
 
 
 def test_empty_thinking_is_cut_out() -> None:
-    """Templates that switch thinking off write an empty block."""
+    """Empty thinking blocks, which some templates write, are removed."""
     assert split_reasoning(_said("<think>\n\n</think>\n\nYes")) == _said("Yes")
 
 
@@ -261,12 +261,12 @@ def test_empty_thinking_is_cut_out() -> None:
     "content", ["Yes", "", "I think> so", "Yes <think>hm", [{"type": "image_url"}]]
 )
 def test_content_without_thinking_stays(content: Any) -> None:
-    """Only a block at the beginning is thinking."""
+    """Only a block at the beginning counts as thinking."""
     assert split_reasoning(_said(content)) == _said(content)
 
 
 def test_inline_thinking_follows_what_is_known() -> None:
-    """Reasoning in its own field comes first, and other keys stay behind it."""
+    """Reasoning in its own field comes before inline thinking; other keys stay."""
     given = _said("b</think>Yes", reasoning_content="a", tool_calls=[tool_call("f", "{}")])
     assert list(split_reasoning(given).items()) == [
         ("role", "assistant"),
@@ -277,24 +277,24 @@ def test_inline_thinking_follows_what_is_known() -> None:
 
 
 def test_reasoning_is_dropped() -> None:
-    """Everything else stays."""
+    """Reasoning is dropped; everything else stays."""
     assert drop_reasoning(_said("Yes", reasoning_content="hm", name="n")) == _said("Yes", name="n")
 
 
 def test_blocks_of_thinking_in_the_text_are_dropped_too() -> None:
-    """Some models think again between two sentences."""
+    """Blocks inside the text are dropped, too."""
     given = _said("So <think>hm</think>yes. <think>really?</think> Yes.")
     assert drop_reasoning(given) == _said("So yes. Yes.")
 
 
 def test_calls_are_renumbered_in_order() -> None:
-    """Random names give way to numbers, over all messages."""
+    """IDs become numbers, counted over all messages."""
     chat = [_calls("x9"), _result("x9"), _calls("a2"), _result("a2")]
     assert _ids(renumber_calls(chat)) == [["call_1"], "call_1", ["call_2"], "call_2"]
 
 
 def test_parallel_calls_are_answered_by_name() -> None:
-    """Results that come in another order find their calls."""
+    """Results in another order are assigned by name."""
     chat = [_calls("a", "b", "c"), _result("c"), _result("a"), _result("b")]
     assert _ids(renumber_calls(chat)) == [
         ["call_1", "call_2", "call_3"],
@@ -305,7 +305,7 @@ def test_parallel_calls_are_answered_by_name() -> None:
 
 
 def test_repeated_names_are_answered_oldest_first() -> None:
-    """Two open calls of one name are two calls."""
+    """Of two open calls with the same name, the older one is answered first."""
     chat = [_calls("a", "a"), _result("a"), _result("a"), _calls("a"), _result("a")]
     assert _ids(renumber_calls(chat)) == [
         ["call_1", "call_2"],
@@ -317,26 +317,26 @@ def test_repeated_names_are_answered_oldest_first() -> None:
 
 
 def test_result_of_an_unknown_name_answers_the_oldest_open_call() -> None:
-    """A source that forgets the names writes results in order."""
+    """A result with an unknown name answers the oldest open call."""
     chat = [_calls("", ""), _result("x"), _result("y")]
     assert _ids(renumber_calls(chat)) == [["call_1", "call_2"], "call_1", "call_2"]
 
 
 def test_renumbering_keeps_the_order_of_keys() -> None:
-    """A line is the same when it is read again, also where a tool gives reasons and no name."""
+    """A normalized line stays the same, also if a tool message has reasoning and no name."""
     result = {"role": "tool", "content": "42", "reasoning_content": "hm", "name": "f"}
     (_, renumbered) = renumber_calls([_calls("a"), result])
     assert list(renumbered) == ["role", "content", "reasoning_content", "tool_call_id", "name"]
 
 
 def test_result_without_any_call_loses_its_id() -> None:
-    """No call is made up for it, and its id cannot come to mean another one."""
+    """A result without a call loses its ID, so that it cannot refer to another call."""
     (renumbered,) = renumber_calls([_result("x", "42")])
     assert renumbered == {"role": "tool", "content": "42"}
 
 
 def test_renumbering_leaves_its_input_alone() -> None:
-    """The messages given are not changed."""
+    """The given messages are not modified."""
     chat = [_calls("a"), _result("a")]
     renumber_calls(chat)
     assert chat == [_calls("a"), _result("a")]
@@ -355,7 +355,7 @@ def test_renumbering_leaves_its_input_alone() -> None:
     ],
 )
 def test_says_something(message: Message, says: bool) -> None:
-    """Words or a tool call; reasoning alone is no answer."""
+    """Text or a tool call is an answer; reasoning alone is not."""
     assert says_something(message) is says
 
 
@@ -380,7 +380,7 @@ IMAGE = {"type": "image_url", "image_url": {"url": "a"}}
     ],
 )
 def test_flat_text(text: Text, flat: str) -> None:
-    """Thinking, words and calls, a line each; what is no text says nothing."""
+    """Thinking, text and calls, one per line; other parts are omitted."""
     assert flat_text(text) == flat
 
 
@@ -398,5 +398,5 @@ def test_flat_text(text: Text, flat: str) -> None:
     ],
 )
 def test_asks_something(prompt: Text, asks: bool) -> None:
-    """Words, a picture or a call, in any of its messages."""
+    """A prompt needs text, an image or a call in any message."""
     assert asks_something(prompt) is asks

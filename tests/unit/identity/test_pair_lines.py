@@ -1,4 +1,4 @@
-"""Two answers to one prompt."""
+"""Pairs as lines."""
 
 import json
 from typing import Any
@@ -28,7 +28,7 @@ def _meta(chosen: dict[str, Any] | None, rejected: dict[str, Any] | None) -> Any
 
 
 def test_line_has_all_fields_in_their_order() -> None:
-    """The order of keys is fixed, the gap is decimal, shared meta is written once."""
+    """Keys are in a fixed order, the gap is decimal, shared meta is written once."""
     pair = make_pair(CHOSEN, REJECTED)
     assert pair_line(pair).decode() == (
         f'{{"id":"{pair.id}","group":"g","prompt":"Q","chosen":"yes","rejected":"no",'
@@ -39,7 +39,7 @@ def test_line_has_all_fields_in_their_order() -> None:
 
 
 def test_line_holds_tools_and_tokens_where_there_are_any() -> None:
-    """The tools are the chosen one's, the tokens are a side's own."""
+    """Tools are the chosen candidate's; each side has its own tokens."""
     tools = [{"type": "function", "function": {"name": "f"}}]
     chosen = CHOSEN._replace(tools=tools, tokens={"ids": [1]}, meta=None)
     line = pair_line(make_pair(chosen, REJECTED._replace(tools=tools, meta=None)))
@@ -49,7 +49,7 @@ def test_line_holds_tools_and_tokens_where_there_are_any() -> None:
 
 
 def test_id_is_the_digest_of_the_contents() -> None:
-    """Prompt, tools, chosen and rejected make the name, nothing else does."""
+    """The ID depends on prompt, tools, chosen and rejected only."""
     elsewhere = CHOSEN._replace(group="h", origin="b.jsonl:9", index=None, score=7.0, meta=None)
     expected = pair_id(
         digest_prompt("Q"), digest_tools(None), digest_response("yes"), digest_response("no")
@@ -58,7 +58,7 @@ def test_id_is_the_digest_of_the_contents() -> None:
 
 
 def test_prompt_as_text_or_chat_gives_one_id() -> None:
-    """The same question in another dress is the same pair."""
+    """A prompt as text or as chat gives the same ID."""
     chat = [{"role": "user", "content": "Q"}]
     assert make_pair(CHOSEN._replace(prompt=chat), REJECTED).id == make_pair(CHOSEN, REJECTED).id
 
@@ -78,12 +78,12 @@ def test_prompt_as_text_or_chat_gives_one_id() -> None:
 def test_joined_meta(
     chosen: dict[str, Any] | None, rejected: dict[str, Any] | None, joined: dict[str, Any] | None
 ) -> None:
-    """What both sides share is written once, what differs once per side."""
+    """Shared values are written once, different ones per side."""
     assert _meta(chosen, rejected) == joined
 
 
 def test_meta_names_the_other_group() -> None:
-    """A pair across prompts says what the rejected answer was an answer to."""
+    """A pair across prompts has the group of the rejected answer."""
     pair = make_pair(CHOSEN, REJECTED._replace(group="h", meta=CHOSEN.meta))
     assert (pair.group, pair.meta) == ("g", {"model": "m", "seed": 1, "group_of_rejected": "h"})
 
@@ -96,7 +96,7 @@ def _pair(**more: Any) -> Pair:
 
 
 def test_pair_of_a_line() -> None:
-    """What was written is read again, in all its fields."""
+    """All fields of a written pair are read back."""
     tools = [{"type": "function", "function": {"name": "f"}}]
     chosen = CHOSEN._replace(tools=tools, tokens={"ids": [1]})
     for rejected in (REJECTED, REJECTED._replace(prompt="R", group="h", tokens={"ids": [2]})):
@@ -105,7 +105,7 @@ def test_pair_of_a_line() -> None:
 
 
 def test_pair_of_three_fields() -> None:
-    """Data sets of others have no more."""
+    """A row with only prompt, chosen and rejected is a pair."""
     pair, digests = pair_of(ROW)
     assert pair == Pair(
         id=pair_id(*digests),
@@ -125,7 +125,7 @@ def test_pair_of_three_fields() -> None:
 
 
 def test_nulls_are_as_good_as_nothing() -> None:
-    """So are empty texts and objects."""
+    """Nulls, empty texts and empty objects equal missing fields."""
     empty = {"group": "", "chosen_origin": "", "meta": {}, "tools": [], "chosen_tokens": {}}
     nulls = dict.fromkeys(Pair._fields[5:])
     assert _pair(**empty) == _pair(**nulls, id=None, group=None) == _pair()
@@ -147,19 +147,19 @@ def test_nulls_are_as_good_as_nothing() -> None:
     ],
 )
 def test_gap_of_a_row(given: dict[str, Any], gap: float | None) -> None:
-    """Reckoned anew where both scores are known, else what the row says."""
+    """The gap is recomputed if both scores are known, else taken from the row."""
     assert _pair(**given).gap == gap
 
 
 def test_id_of_a_row_is_reckoned_anew() -> None:
-    """A row that was edited on its way is another pair."""
+    """The ID is recomputed, so an edited row is another pair."""
     pair = make_pair(CHOSEN, REJECTED)
     edited = pair_of({**pair._asdict(), "chosen": "well, yes"})[0]
     assert (_pair(id=pair.id).id, edited.id == pair.id) == (pair.id, False)
 
 
 def test_fields_that_a_pair_does_not_have() -> None:
-    """They go into meta, after what is there; the same word twice is no clash."""
+    """Unknown fields are added to meta; a name that is already there is no conflict."""
     pair = _pair(meta={"a": 1, "b": 2}, model="m", b=2, nothing=None)
     assert list((pair.meta or {}).items()) == [
         ("a", 1),
@@ -198,14 +198,14 @@ def test_fields_that_a_pair_does_not_have() -> None:
     ],
 )
 def test_field_of_the_wrong_type(field: str, value: Any) -> None:
-    """It is named, and the value told."""
+    """The error has the field and its value."""
     with pytest.raises(BadField) as caught:
         _pair(**{field: value})
     assert (caught.value.field, caught.value.value) == (field, value)
 
 
 def test_indices_as_pandas_writes_them() -> None:
-    """Whole numbers with a point are whole numbers."""
+    """Whole numbers with a decimal point are accepted, as pandas writes them."""
     assert _pair(chosen_index=3.0, rejected_index=-1).chosen_index == 3
 
 
@@ -224,7 +224,7 @@ ASKED = [{"role": "user", "content": "Q"}]
     ],
 )
 def test_one_form(texts: tuple[Text, Text, Text], form: tuple[Text, Text, Text]) -> None:
-    """All text, or all chat; the id is the same."""
+    """All text or all chat; the ID is the same."""
     assert one_form(*texts) == form
     pair, _ = pair_of(dict(zip(("prompt", "chosen", "rejected"), texts, strict=True)))
     assert (pair.prompt, pair.chosen, pair.rejected, pair.id) == (*form, _pair().id)
@@ -232,12 +232,12 @@ def test_one_form(texts: tuple[Text, Text, Text], form: tuple[Text, Text, Text])
 
 @pytest.mark.parametrize("meta", [None, {}, {"prompt_of_rejected": None}, {"prompt": "R"}])
 def test_pair_of_one_prompt(meta: dict[str, Any] | None) -> None:
-    """Nearly all are."""
+    """A pair usually has one prompt."""
     assert other_prompt(_pair(meta=meta)) == b""
 
 
 def test_pair_of_two_prompts() -> None:
-    """The digest of the rejected answer's prompt is written, and read again."""
+    """The digest of the rejected answer's prompt is written and read back."""
     pair = make_pair(CHOSEN._replace(meta=None), REJECTED._replace(prompt="R", meta=None))
     assert pair.meta == {"prompt_of_rejected": digest_prompt("R").hex()}
     assert other_prompt(pair) == digest_prompt("R")
@@ -249,14 +249,14 @@ def test_pair_of_two_prompts() -> None:
     "value", ["", "R", "0" * 31, "0" * 33, "0" * 31 + "g", "A" * 32, "0" * 32 + "\n", 7, ["0" * 32]]
 )
 def test_digest_that_is_none(value: Any) -> None:
-    """Nobody could tell which prompt that is."""
+    """An invalid digest of the other prompt is a bad field."""
     with pytest.raises(BadField) as caught:
         other_prompt(_pair(meta={"prompt_of_rejected": value}))
     assert caught.value.field == "meta.prompt_of_rejected"
 
 
 def test_without_origins() -> None:
-    """Copies from two files are the same; anything else makes a difference."""
+    """Copies in two files are the same; any other difference counts."""
     pair = make_pair(CHOSEN, REJECTED)
     moved = pair._replace(chosen_origin="b.jsonl:7", rejected_origin="")
     assert without_origins(moved) == without_origins(pair)
@@ -266,12 +266,12 @@ def test_without_origins() -> None:
 
 
 def test_order_of_keys_makes_no_other_copy() -> None:
-    """Meta is compared as a value."""
+    """Meta is compared as a value, whatever its key order."""
     one, other = _pair(meta={"a": 1, "b": 2}), _pair(meta={"b": 2, "a": 1})
     assert without_origins(one) == without_origins(other)
 
 
 def test_meta_holds_what_whoever_reads_it_again_finds() -> None:
-    """NaN and the infinities are null at once, not only once they were written."""
+    """NaN and infinities in meta become null at once, not only when written."""
     row = {"prompt": "Q", "chosen": "A", "rejected": "B", "meta": {"a": float("nan")}}
     assert pair_of({**row, "model": float("inf")})[0].meta == {"a": None, "model": None}

@@ -1,4 +1,4 @@
-"""The published schemas hold what is written."""
+"""Published schemas match what is written."""
 
 from typing import Any
 
@@ -32,13 +32,13 @@ CANDIDATE = Candidate(
 
 @pytest.mark.parametrize("candidate", [CANDIDATE, Candidate("g", "Q", "A", 0.0)])
 def test_candidate_lines_pass_their_model(candidate: Candidate) -> None:
-    """What extract writes is what the schema says."""
+    """`extract` writes lines that match the schema."""
     read = CandidateModel.model_validate_json(candidate_line(candidate))
     assert (read.group, read.score, read.index) == (candidate.group, candidate.score, candidate[4])
 
 
 def test_pair_lines_pass_their_model() -> None:
-    """What pair writes is what the schema says."""
+    """`pair` writes lines that match the schema."""
     rejected = Candidate("g", CHAT, "no", 0.5, origin="r.jsonl:2")
     read = PairModel.model_validate_json(pair_line(make_pair(CANDIDATE, rejected)))
     assert (read.gap, read.chosen_origin) == (0.5, "r.jsonl:1")
@@ -58,7 +58,7 @@ def test_pair_lines_pass_their_model() -> None:
     ],
 )
 def test_other_candidates_do_not_pass(change: dict[str, Any]) -> None:
-    """Unknown keys and wrong types are refused."""
+    """Unknown keys and wrong types are rejected."""
     row = {"group": "g", "prompt": "Q", "response": "A", "score": 1.0, **change}
     with pytest.raises(ValidationError):
         CandidateModel.model_validate(row)
@@ -66,14 +66,14 @@ def test_other_candidates_do_not_pass(change: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("role", ["developer", "function", ""])
 def test_roles_are_the_four_of_chats(role: str) -> None:
-    """Other roles are translated before anything is written."""
+    """Only the four chat roles are allowed, since others are translated before writing."""
     with pytest.raises(ValidationError):
         MessageModel.model_validate({"role": role, "content": ""})
 
 
 @pytest.mark.parametrize("record", ["candidate", "pair"])
 def test_schemas_are_named_and_closed(record: str) -> None:
-    """Each schema says what it is, and allows no other keys."""
+    """Each schema has a name and allows no other keys."""
     schema = json_schema(record)
     assert (schema["$id"], schema["additionalProperties"], schema["type"]) == (
         f"urn:prefpairs:{record}:1",
@@ -83,5 +83,5 @@ def test_schemas_are_named_and_closed(record: str) -> None:
 
 
 def test_schema_lists_fields_in_the_order_of_the_wire() -> None:
-    """Candidate and its schema name the same fields."""
+    """A candidate and its schema have the same fields in the same order."""
     assert tuple(json_schema("candidate")["properties"]) == Candidate._fields

@@ -1,4 +1,4 @@
-"""Scores as people mean them."""
+"""Scores as decimal numbers."""
 
 import math
 import sys
@@ -15,14 +15,14 @@ from prefpairs.model.number import gap_between, read_score, round_score
     [(1, 1.0), (0.5, 0.5), (True, 1.0), (False, 0.0), (-12.7, -12.7), (2**70, 2.0**70)],
 )
 def test_numbers_and_booleans_are_scores(value: Any, score: float) -> None:
-    """A verdict of true or false counts as 1 or 0."""
+    """True and false count as 1 and 0."""
     read = read_score(value, "reward")
     assert (read, type(read)) == (score, float)
 
 
 @pytest.mark.parametrize("value", ["0.7", None, [], {}, [1.0], ""])
 def test_anything_else_is_a_bad_field(value: Any) -> None:
-    """The error holds the field, the value and what was expected."""
+    """The error has the field, the value and the expected type."""
     with pytest.raises(BadField) as caught:
         read_score(value, "reward")
     assert (caught.value.field, caught.value.value, caught.value.expected) == (
@@ -34,13 +34,13 @@ def test_anything_else_is_a_bad_field(value: Any) -> None:
 
 @pytest.mark.parametrize(("value", "score"), [("0.7", 0.7), (" 1 ", 1.0), ("-2e3", -2000.0)])
 def test_cast_reads_numbers_written_as_text(value: str, score: float) -> None:
-    """With --cast-score a numeric string is a score."""
+    """With --cast-score, a numeric string is a score."""
     assert read_score(value, "reward", cast=True) == score
 
 
 @pytest.mark.parametrize("value", ["good", "", "1,5", "1_000", "\u0663", None, [1]])
 def test_cast_does_not_read_words(value: Any) -> None:
-    """What is no number stays a bad field."""
+    """--cast-score accepts no other text."""
     with pytest.raises(BadField):
         read_score(value, "reward", cast=True)
 
@@ -49,7 +49,7 @@ def test_cast_does_not_read_words(value: Any) -> None:
     ("value", "sign"), [(10**400, 1.0), (-(10**400), -1.0)], ids=["above", "below"]
 )
 def test_integer_beyond_all_floats_is_infinite(value: int, sign: float) -> None:
-    """A huge integer is no crash; infinities are dropped later."""
+    """A huge integer becomes infinite, which is dropped later."""
     assert read_score(value, "reward") == sign * math.inf
 
 
@@ -65,17 +65,17 @@ def test_integer_beyond_all_floats_is_infinite(value: int, sign: float) -> None:
     ],
 )
 def test_scores_count_to_15_digits(score: float, rounded: float) -> None:
-    """Float noise behind the fifteenth digit is cut."""
+    """Noise after the fifteenth digit is rounded away."""
     assert round_score(score) == rounded
 
 
 def test_negative_zero_is_zero() -> None:
-    """Minus zero and zero are one score, in their bytes too."""
+    """Minus zero equals zero, in its bytes, too."""
     assert [math.copysign(1.0, round_score(zero)) for zero in (-0.0, 0.0)] == [1.0, 1.0]
 
 
 def test_rounding_keeps_a_finite_score_finite() -> None:
-    """The largest floats do not become infinite when their last digits are cut."""
+    """Rounding the largest floats does not make them infinite."""
     assert math.isfinite(round_score(sys.float_info.max))
 
 
@@ -92,5 +92,5 @@ def test_rounding_keeps_a_finite_score_finite() -> None:
     ],
 )
 def test_gap_is_the_decimal_difference(chosen: float, rejected: float, gap: float) -> None:
-    """The gap is what a person would write down."""
+    """The gap is the decimal difference."""
     assert gap_between(chosen, rejected) == gap

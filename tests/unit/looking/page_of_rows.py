@@ -1,4 +1,4 @@
-"""Pages of rows in memory, and what a parser of HTML finds in them."""
+"""Pages of rows in memory, and what an HTML parser finds in them."""
 
 import json
 from html.parser import HTMLParser
@@ -27,7 +27,7 @@ def page_of(rows: list[Row], pairs: int = 1000, title: str | None = None) -> str
 
 
 class Parsed(HTMLParser):
-    """The elements of a page with their attributes, its text, and the pairs in it."""
+    """The elements of a page with attributes, its text, and its pairs."""
 
     def __init__(self, told: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -48,7 +48,7 @@ class Parsed(HTMLParser):
         return read
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note an element, and that it is open."""
+        """Record an element and that it is open."""
         self.elements.add(tag)
         self.attributes.update(name for name, _ in attrs)
         given = dict(attrs)
@@ -58,16 +58,16 @@ class Parsed(HTMLParser):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        """Elements end in the order in which they were opened."""
+        """Check that elements are closed in order."""
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        """Note a text, and the content of scripts and styles."""
+        """Record text, and the content of scripts and styles."""
         if self.open and self.open[-1] in self.raw:
             self.raw[self.open[-1]].append(data)
         else:
             self.texts.append(data)
 
     def handle_comment(self, data: str) -> None:
-        """There should be none."""
+        """Fail on any comment."""
         self.comments.append(data)

@@ -22,7 +22,7 @@ def survey_of(rows: Sequence[Row]) -> PairSurvey:
 
 
 def entry_of(number: int, pair: Pair, digests: Digests) -> IndexedPair:
-    """The pair as stages and surveys see it."""
+    """A pair as stages and surveys see it."""
     return pairs_from_files.entry_of(
         PairRowOutcome(pair, digests, other_prompt(pair), None), number, 0, 0
     )

@@ -1,4 +1,4 @@
-"""The outcome of candidates."""
+"""The outcome of each candidate of a group."""
 
 from collections.abc import Sequence
 from time import process_time
@@ -23,7 +23,7 @@ from prefpairs.strategies.options import PairOptions
 def _stand(
     scores: Sequence[float], pairs: Sequence[Positions], answers: str = "", **options: Any
 ) -> list[CandidateOutcome]:
-    """Candidates are called by their places plus one."""
+    """The outcomes of candidates, which are numbered from 1."""
     digests = [sign.encode() for sign in answers or "abcdefghij"[: len(scores)]]
     group = Group(scores, digests)
     found, count = candidate_outcomes(
@@ -34,7 +34,7 @@ def _stand(
 
 
 def test_in_pairs() -> None:
-    """On one side, or on both."""
+    """A candidate can be chosen, rejected, or both."""
     best, middle, worst = _stand([1.0, 0.5, 0.0], [(0, 1), (1, 2), (0, 2)])
     assert best == CandidateOutcome(chosen_over=Others([2, 3], 2))
     assert middle == CandidateOutcome(chosen_over=Others([3], 1), rejected_by=Others([1], 1))
@@ -44,7 +44,7 @@ def test_in_pairs() -> None:
 
 
 def test_only_the_first_few_are_named() -> None:
-    """The others are counted."""
+    """Only the first few partners are named; the others are counted."""
     best = _stand([1.0, *[0.0] * 9], [(0, place) for place in range(1, 10)])[0]
     assert best.chosen_over == Others([2, 3, 4], 9)
 
@@ -65,14 +65,14 @@ def test_only_the_first_few_are_named() -> None:
 def test_obstacles(
     scores: list[float], answers: str, options: dict[str, float], obstacles: dict[str, list[int]]
 ) -> None:
-    """The obstacles between the first candidate and all others; none if one may be its partner."""
+    """The obstacles to pairing the first candidate with each other one; none if one is allowed."""
     first = _stand(scores, [], answers, **options)[0]
     assert {str(kind): others.numbers for kind, others in first.obstacles.items()} == obstacles
     assert not first.paired
 
 
 def test_like_another_one() -> None:
-    """One that says the same goes before one that scores the same."""
+    """A candidate with the same answer is named before one with the same score."""
     found = _stand([1.0, 1.0, 0.5, 0.0], [(1, 3)], "abac")
     assert [outcome.like for outcome in found] == [
         (Obstacle.TIE, 2),
@@ -111,7 +111,7 @@ CANDIDATES = st.lists(
 def test_obstacles_one_by_one(
     candidates: list[tuple[float, str]], least: float, most: float | None, floor: float | None
 ) -> None:
-    """They are those of each pair, in the order of the group."""
+    """The obstacles equal those of each pair, in group order."""
     candidates.sort(key=lambda candidate: -candidate[0])
     scores, answers = [score for score, _ in candidates], [answer for _, answer in candidates]
     bounds = {"min_gap": least, "max_gap": most, "min_chosen_score": floor}
@@ -146,7 +146,7 @@ def _obstacle(
 
 
 def test_a_large_group() -> None:
-    """It takes no more than a moment to say why each of many candidates has no pair."""
+    """The reasons for many candidates without a pair take only a moment."""
     scores = [1 - place / 10_000 for place in range(5_000)]
     group = Group(scores, [str(place % 1_000).encode() for place in range(5_000)])
     start = process_time()

@@ -32,18 +32,18 @@ def _drawn(*messages: dict[str, Any]) -> list[str]:
     ],
 )
 def test_is_plain(text: Any, plain: bool) -> None:
-    """Words alone need no headings."""
+    """Plain text needs no headings."""
     assert is_plain(text) is plain
 
 
 def test_plain_lines() -> None:
-    """Of text and of a chat of one message alike; an end of line at the end is a line."""
+    """Text and a one-message chat give the same lines; a final newline gives an empty line."""
     lines = [Line("one"), Line(""), Line("two\\x07"), Line("")]
     assert plain_lines("one\n\ntwo\x07\n") == plain_lines([_says("one\n\ntwo\x07\n")]) == lines
 
 
 def test_a_whole_turn() -> None:
-    """Thinking, calls, results by the name of their call, words."""
+    """Thinking, calls, results under their call's name, text."""
     assert _drawn(
         _says("", reasoning_content="hm\nso", tool_calls=[_call("add", '{"a": 1, "b": "x"}')]),
         {"role": "tool", "content": "3", "tool_call_id": "call_1"},
@@ -66,7 +66,7 @@ def test_a_whole_turn() -> None:
 
 
 def test_kinds() -> None:
-    """Each line is known for what it belongs to."""
+    """Each line has the kind of what it belongs to."""
     lines = turn_lines(
         [
             _says("w", reasoning_content="t", tool_calls=[_call("f", "{")]),
@@ -91,18 +91,18 @@ def test_kinds() -> None:
     ],
 )
 def test_arguments(arguments: str, lines: list[str]) -> None:
-    """A line each; text of several lines as it is; a value that is no object unchanged."""
+    """One line per argument; multi-line text and values that are not objects stay as they are."""
     assert _drawn(_says("", tool_calls=[_call("f", arguments)])) == ["call f", *lines]
 
 
 def test_headings_are_one_line() -> None:
-    """No name of a tool can draw a heading of its own."""
+    """A tool's name cannot contain a line break that draws another heading."""
     forged = _call("f\nassistant\n  said", "{}")
     assert _drawn(_says("", tool_calls=[forged])) == ["call f\\nassistant\\n  said"]
 
 
 def test_texts_cannot_pass_for_headings() -> None:
-    """Bodies stand in."""
+    """Bodies are indented, so text cannot look like a heading."""
     assert _drawn(_says("thinking\nassistant", reasoning_content="x"))[2:] == [
         "assistant",
         "  thinking",
@@ -111,7 +111,7 @@ def test_texts_cannot_pass_for_headings() -> None:
 
 
 def test_parts_and_empty_messages() -> None:
-    """What is no text is named; a message that says nothing is there all the same."""
+    """Parts that are not text are named; empty messages are shown, too."""
     parts = [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "x"}}]
     assert _drawn(_says(parts)) == ["assistant", "  look", "  [image_url]"]
     assert _drawn(_says("")) == ["assistant", "  "]
@@ -120,7 +120,7 @@ def test_parts_and_empty_messages() -> None:
 
 
 def test_text_stands_for_one_message() -> None:
-    """Of the role that is named."""
+    """Text is one message with the given role."""
     assert turn_lines("Hi", "user") == [Line("user", "heading"), Line("Hi", "text", 2)]
 
 
@@ -133,10 +133,10 @@ def test_text_stands_for_one_message() -> None:
     ],
 )
 def test_beginning(response: Any, words: str) -> None:
-    """What is said or called first, not what was thought."""
+    """The first text or call, not reasoning."""
     assert beginning(response, 100).removeprefix("assistant ") == words
 
 
 def test_beginning_ends() -> None:
-    """No more is read than is wanted."""
+    """No more text is read than needed."""
     assert len(beginning("word \n" * 1000, 20)) < 40

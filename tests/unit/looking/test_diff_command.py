@@ -1,4 +1,4 @@
-"""The words of diff, and what it tells."""
+"""The options of diff, and its output."""
 
 import json
 from pathlib import Path
@@ -47,11 +47,11 @@ def _labels(*inputs: str) -> tuple[list[str], list[str]]:
     return before, after
 
 
-# Words ------------------------------------------------------------------------------------
+# Options ----------------------------------------------------------------------------------
 
 
 def test_names_tell_the_files_apart() -> None:
-    """Those of one side from those of the other; one file on both is one file."""
+    """Files of the two sides get different labels; one file on both sides has one."""
     for name in ("one/p.jsonl", "two/p.jsonl", "two/q.jsonl"):
         _write(name, ROWS)
     assert _labels("one", "two") == (["one/p.jsonl"], ["two/p.jsonl", "q.jsonl"])
@@ -60,7 +60,7 @@ def test_names_tell_the_files_apart() -> None:
 
 
 def test_words_of_reading_are_for_both() -> None:
-    """The format, and what is done about bad rows."""
+    """The format and the treatment of bad rows apply to both sides."""
     plan = DiffInputs(paths=["a.jsonl", "b.jsonl"], dialect="trl", limit=2).diff_plan()
     assert [(side.dialect, side.limit) for side in (plan.before, plan.after)] == [("trl", 2)] * 2
 
@@ -82,7 +82,7 @@ def test_words_of_reading_are_for_both() -> None:
     ],
 )
 def test_words_that_do_not_fit(words: dict[str, Any], message: str) -> None:
-    """An error that names them."""
+    """Contradictory options give an error that names them."""
     with pytest.raises(UsageError) as caught:
         _run(**words)
     assert message in error_sentences(caught.value)[0][0]
@@ -94,11 +94,11 @@ def test_missing_file() -> None:
         _run("a.jsonl", "nothing.jsonl")
 
 
-# What is told -----------------------------------------------------------------------------
+# Output -----------------------------------------------------------------------------------
 
 
 def test_table(capfd: pytest.CaptureFixture[str]) -> None:
-    """What both are like, what changed, what became of prompts and pairs."""
+    """Figures of both sides, the changes, and what happened to prompts and pairs."""
     _run()
     captured = capfd.readouterr()
     assert captured.err == ""
@@ -123,7 +123,7 @@ def test_table(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_numbers_of_every_size(capfd: pytest.CaptureFixture[str]) -> None:
-    """Short enough to be read; a dash for what is not known."""
+    """Numbers are short enough to read; unknown ones are a dash."""
     _write("a.jsonl", [{**ROWS[0], "chosen": "x" * 123_456}, {**ROWS[0], "chosen": "x" * 3}])
     _write("b.jsonl", [{"prompt": "Q", "chosen": "aye", "rejected": "nay"}])
     _run()
@@ -133,7 +133,7 @@ def test_numbers_of_every_size(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_several_files(capfd: pytest.CaptureFixture[str]) -> None:
-    """The first is named, safely."""
+    """Of several files, the first is named, with escapes."""
     _write("d/a\x1b.jsonl", ROWS[:1])
     _write("d/b.jsonl", ROWS[1:])
     _run("d", "a.jsonl")
@@ -141,7 +141,7 @@ def test_several_files(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_json(capfd: pytest.CaptureFixture[str]) -> None:
-    """The same for machines."""
+    """--json gives the same figures."""
     _run(json=True)
     told = json.loads(capfd.readouterr().out)
     assert told["before"] == {
@@ -158,7 +158,7 @@ def test_json(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_ids(capfd: pytest.CaptureFixture[str]) -> None:
-    """A line each, and nothing else."""
+    """--ids prints an ID per line, and nothing else."""
     _run(ids="lost")
     assert capfd.readouterr() == (f"{pair_of(ROWS[0])[0].id}\n", "")
     _run(ids="added")
@@ -166,7 +166,7 @@ def test_ids(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_empty_sides(capfd: pytest.CaptureFixture[str]) -> None:
-    """No error: both could be read."""
+    """Empty sides are no error, since both could be read."""
     _write("b.jsonl", [])
     _run()
     captured = capfd.readouterr()
@@ -177,7 +177,7 @@ def test_empty_sides(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_exit_codes(capfd: pytest.CaptureFixture[str]) -> None:
-    """0 whatever differs; 4 for those who ask; 1 for rows that cannot be read."""
+    """0 whatever differs; 4 with --exit-code; 1 for bad rows."""
     words = ["diff", "a.jsonl", "b.jsonl"]
     assert main(words) == 0
     assert main([*words, "--exit-code"]) == 4
@@ -189,14 +189,14 @@ def test_exit_codes(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_exit_is_no_error() -> None:
-    """What changed was reported; that is enough."""
+    """Exit code 4 prints no error message besides the report."""
     with pytest.raises(SystemExit) as ended:
         _run(exit_code=True)
     assert ended.value.code == 4
 
 
 def test_ids_of_another_identity_are_said(capsys: pytest.CaptureFixture[str]) -> None:
-    """Pairs go by what they say; the note names the file whose ids are others."""
+    """Pairs are compared by content; a note names the file whose IDs have another version."""
     for name, sign in (("old.jsonl", "0"), ("new.jsonl", "")):
         ids = [f"{place:032x}" if sign else pair_of(row)[0].id for place, row in enumerate(ROWS)]
         _write(name, [{"id": one, **row} for one, row in zip(ids, ROWS, strict=True)])

@@ -1,4 +1,4 @@
-"""Two sets of pairs, read."""
+"""Reads two sets of pairs."""
 
 import gzip
 import json
@@ -34,27 +34,27 @@ def _counts(**words: Any) -> tuple[dict[str, int], tuple[Ledger, Ledger]]:
 
 
 def test_both_sides() -> None:
-    """Each has a ledger of its own."""
+    """Each side has its own ledger."""
     counts, ledgers = _counts()
     assert counts == {"kept": 2, "lost": 1, "added": 1}
     assert [ledger.rows_used for ledger in ledgers] == [3, 3]
 
 
 def test_other_forms_of_the_same_pairs() -> None:
-    """Rows of others, our own lines, packed or not: what counts is the content."""
+    """Other formats of the same pairs, compressed or not, are equal."""
     lines = b"".join(pair_line(pair_of(row)[0]) for row in ROWS[:3])
     Path("b.jsonl").write_bytes(gzip.compress(lines))
     assert _counts()[0] == {"kept": 3}
 
 
 def test_limit() -> None:
-    """So many rows of each."""
+    """A limit applies to each side."""
     assert _counts(limit=2)[0] == {"kept": 1, "lost": 1, "added": 1}
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "b.jsonl"])
 def test_bad_rows(name: str) -> None:
-    """On either side."""
+    """Bad rows are found on either side."""
     with open(name, "ab") as file:
         file.write(b"{oops\n")
     with pytest.raises(BadRecords) as caught:
@@ -64,7 +64,7 @@ def test_bad_rows(name: str) -> None:
 
 
 def test_one_file_for_bad_rows_of_both() -> None:
-    """None takes the place of the other."""
+    """The bad rows of both sides go to one quarantine file; none is overwritten."""
     for name in ("a.jsonl", "b.jsonl"):
         with open(name, "ab") as file:
             file.write(b"{oops\n")

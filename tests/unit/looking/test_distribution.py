@@ -1,4 +1,4 @@
-"""How numbers spread."""
+"""The distribution of numbers."""
 
 from array import array
 
@@ -17,7 +17,7 @@ from prefpairs.analysis.distribution import (
 
 
 def test_few_values_are_told_one_by_one() -> None:
-    """Each with its count, smallest first."""
+    """A few distinct values are listed with counts, smallest first."""
     spread = spread_of(array("d", [0.5, 1.0, 0.5, 0.0]))
     assert spread is not None
     assert (spread.kind, spread.number, spread.mean) == ("discrete", 4, 0.5)
@@ -34,14 +34,14 @@ def test_few_values_are_told_one_by_one() -> None:
     ],
 )
 def test_kinds(numbers: list[float], kind: str) -> None:
-    """Scores of pass and fail are not those of a judge."""
+    """Pass/fail scores and judge scores are of different kinds."""
     spread = spread_of(array("d", numbers))
     assert spread is not None
     assert spread.kind == kind
 
 
 def test_many_values_go_into_bins() -> None:
-    """An edge belongs to the bin that begins there; the last bin ends with its edge."""
+    """Many values go into bins; a bin includes its lower edge, the last also its upper one."""
     spread = spread_of(array("d", [number / 100 for number in range(101)]))
     assert spread is not None
     assert spread.bins[0] == Bin(0.0, 0.1, 10)
@@ -50,12 +50,12 @@ def test_many_values_go_into_bins() -> None:
 
 
 def test_nothing_spreads_nowhere() -> None:
-    """No numbers, no spread."""
+    """Without numbers there is no distribution."""
     assert spread_of(array("d")) is None
 
 
 def test_edges_of_two_columns_are_those_of_both() -> None:
-    """So that bars side by side can be compared."""
+    """Two columns share their edges, so that bars can be compared."""
     low, high = array("d", [0.0, 0.01]), array("d", [float(number) for number in range(20)])
     assert edges_of([low, high]) == [float(edge) for edge in range(0, 21, 2)]
     assert edges_of([low, array("d")]) == ()
@@ -71,14 +71,14 @@ def test_edges_of_two_columns_are_those_of_both() -> None:
     ],
 )
 def test_edges_are_round(low: float, high: float, first: float, last: float, number: int) -> None:
-    """Of any numbers, however large, small or negative."""
+    """Edges are round for any numbers: large, small or negative."""
     edges = round_edges(low, high)
     assert (edges[0], edges[-1], len(edges)) == (first, last, number)
 
 
 @given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=60))
 def test_each_number_is_counted_once(numbers: list[float]) -> None:
-    """In one bin, or at its own value, whatever the order."""
+    """Each number is counted once, in any order."""
     spread = spread_of(array("d", numbers))
     assert spread is not None
     counts = [count for _, count in spread.values] or [found.number for found in spread.bins]

@@ -1,4 +1,4 @@
-"""The outcomes of the candidates of a group."""
+"""The outcomes of a group's candidates."""
 
 import gzip
 import json
@@ -63,7 +63,7 @@ def _shown(name: str, plan: PairPlan | None = None) -> list[ShownGroup]:
 
 
 def _fared(name: str, plan: PairPlan | None = None) -> list[tuple[int, Any, Any]]:
-    """Number, response, and the reason or the numbers of those it was paired with."""
+    """Number, response, and the reason or the numbers of its partners."""
     (group,) = _shown(name, plan)
     return [
         (
@@ -78,14 +78,14 @@ def _fared(name: str, plan: PairPlan | None = None) -> list[tuple[int, Any, Any]
 
 
 def test_a_group() -> None:
-    """The best first, wherever they stand."""
+    """Candidates are sorted best first, wherever they are in the file."""
     (group,) = _shown("alpha")
     assert (group.best.response, group.candidates, group.pairs) == ("c", 3, 1)
     assert _fared("alpha") == [(1, "c", ([3], [])), (2, "a", ([], [])), (3, "e", ([], [1]))]
 
 
 def test_the_beginning_of_a_name() -> None:
-    """If it is that of one name only."""
+    """The beginning of a group's name is enough if it is unique."""
     assert _fared("alpi") == [(1, "d", ([], []))]
     with pytest.raises(UsageError) as caught:
         _shown("al")
@@ -105,13 +105,13 @@ def test_an_item_of_a_name() -> None:
 
 
 def test_one_name_and_several_prompts() -> None:
-    """Each is a group."""
+    """Each prompt under one name is a group."""
     assert [group.best.prompt for group in _shown("beta")] == ["Q", "R"]
     assert [group.best.prompt for group in _shown("be")] == ["Q", "R"]
 
 
 def test_a_whole_name_goes_before_one_that_begins_so() -> None:
-    """Otherwise it could not be named."""
+    """An exact name takes precedence over longer names that begin with it."""
     _write([*ROWS, _row("al", "x", 1.0)])
     assert _fared("al") == [(1, "x", ([], []))]
 
@@ -125,7 +125,7 @@ def test_a_whole_name_goes_before_one_that_begins_so() -> None:
     ],
 )
 def test_unknown_name(groups: str, hint: str | None) -> None:
-    """The hint names some of those that are there."""
+    """For an unknown name, the hint lists some of the existing ones."""
     _write([_row(name, "x", 1.0) for name in groups])
     with pytest.raises(NotThere) as caught:
         _shown("gamma")
@@ -133,7 +133,7 @@ def test_unknown_name(groups: str, hint: str | None) -> None:
 
 
 def test_copies_of_a_rollout() -> None:
-    """They stand among the others, with the reason for which they do not compete."""
+    """Copies are shown among the others, with the reason why they do not compete."""
     twice = _row("g", "a", 0.5, index=1)
     _write([_row("g", "b", 1.0, index=0), twice, twice, _row("g", "c", 0.0, index=2)])
     assert _fared("g") == [
@@ -145,7 +145,7 @@ def test_copies_of_a_rollout() -> None:
 
 
 def test_copies_with_other_scores() -> None:
-    """Unless they are kept, none competes."""
+    """Copies with different scores do not compete, unless they are kept."""
     _write([_row("g", "a", score, index=1) for score in (1.0, 0.5)] + [_row("g", "b", 0.0)])
     assert [fared for *_, fared in _fared("g")] == [
         "conflicting_scores",
@@ -164,20 +164,20 @@ def test_all_copies() -> None:
 
 
 def test_bound_of_pairs() -> None:
-    """As `pair` would stop."""
+    """--max-pairs-per-group limits the pairs as in `pair`."""
     plan = _plan(strategy="exhaustive", max_pairs_per_group=2)
     assert [fared for *_, fared in _fared("alpha", plan)] == [([3, 2], []), ([], [1]), ([], [1])]
 
 
 def test_packed_input() -> None:
-    """Input that is not seekable is spooled."""
+    """Unseekable input is spooled."""
     _write(ROWS, "c.jsonl.gz")
     assert _fared("alpha", _plan("c.jsonl.gz")) == _fared("alpha")
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_agrees_with_what_is_written(strategy: str) -> None:
-    """The pairs told of a group are those that `pair` makes of it, in every order of the rows."""
+    """The outcomes match the pairs that `pair` writes, in any order of rows."""
     chance = random.Random(7)  # noqa: S311 - a fixed shuffle
     rows = [
         _row(

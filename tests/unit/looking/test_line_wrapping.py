@@ -1,4 +1,4 @@
-"""Lines to rows."""
+"""Lines are wrapped to rows."""
 
 import pytest
 
@@ -29,17 +29,17 @@ def _rows(text: str, columns: int) -> list[str]:
     ],
 )
 def test_rows(text: str, rows: list[str]) -> None:
-    """Words stay whole where they fit; a row is indented like its line, if that leaves room."""
+    """Words stay whole if they fit; continued rows keep their line's indent if there is space."""
     assert _rows(text, 9) == rows
 
 
 def test_a_sign_that_is_too_wide_has_a_row() -> None:
-    """Nothing is endless."""
+    """A character wider than the row gets a row, so wrapping ends."""
     assert _rows("日本", 1) == ["日", "本"]
 
 
 def test_styles_are_kept() -> None:
-    """Pieces are cut where rows end."""
+    """Styled pieces are cut at the ends of rows."""
     line = [Span("one t", "a"), Span("", "b"), Span("wo thr", "c"), Span("ee", "d")]
     assert list(wrapped(line, 9)) == [
         [Span("one t", "a"), Span("wo ", "c")],
@@ -48,5 +48,5 @@ def test_styles_are_kept() -> None:
 
 
 def test_width() -> None:
-    """Of all pieces together."""
+    """The total width of all pieces."""
     assert width_of([Span("日"), Span("x", "a")]) == 3

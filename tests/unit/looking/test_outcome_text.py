@@ -1,4 +1,4 @@
-"""How a candidate fared, in words."""
+"""The outcome of a candidate in words."""
 
 from dataclasses import replace
 from typing import Any
@@ -59,7 +59,7 @@ def _word(
     ],
 )
 def test_words(outcome: CandidateOutcome | str, words: tuple[str, str]) -> None:
-    """What became of it, and its side."""
+    """The outcome, and the style of its side."""
     assert _word(outcome) == words
 
 
@@ -74,7 +74,7 @@ def test_words(outcome: CandidateOutcome | str, words: tuple[str, str]) -> None:
     ],
 )
 def test_obstacles(obstacle: Obstacle, words: str) -> None:
-    """Each has its option, with its value."""
+    """Each obstacle names its option and value."""
     assert _word(CandidateOutcome(obstacles={obstacle: Others([1], 1)})) == (
         f"not used: {words}",
         "",
@@ -82,7 +82,7 @@ def test_obstacles(obstacle: Obstacle, words: str) -> None:
 
 
 def test_several_obstacles() -> None:
-    """All are reported."""
+    """All obstacles are listed."""
     obstacles = {Obstacle.TIE: Others([1], 1), Obstacle.NARROW: Others([2, 3], 2)}
     assert _word(CandidateOutcome(obstacles=obstacles))[0] == (
         "not used: the same score as #1; the gap to #2 and #3 is below --min-gap 0.25"
@@ -91,12 +91,12 @@ def test_several_obstacles() -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_strategy_has_words(strategy: str) -> None:
-    """What it takes."""
+    """Every strategy has a description of what it takes."""
     assert _word(CandidateOutcome(), strategy)[0].startswith(f"not used: {strategy} takes ")
 
 
 def test_bound_that_was_reached() -> None:
-    """It is reported only where it was."""
+    """A maximum is mentioned only if it was reached."""
     words = "not used: exhaustive takes all allowed pairs, widest first"
     assert _word(CandidateOutcome(), "exhaustive", pairs=2, max_pairs_per_group=3) == (words, "")
     assert _word(CandidateOutcome(), "exhaustive", pairs=3, max_pairs_per_group=3) == (
@@ -106,7 +106,7 @@ def test_bound_that_was_reached() -> None:
 
 
 def test_thresholds_have_their_values() -> None:
-    """Those that are asked for."""
+    """Thresholds are shown with the values of the options."""
     assert _word(CandidateOutcome(), "stratified", high_threshold=0.75)[0] == (
         "not used: stratified takes scores from --high-threshold 0.75 up against those from "
         "--low-threshold 0.4 down"

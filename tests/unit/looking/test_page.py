@@ -1,4 +1,4 @@
-"""The page as a whole: whatever pairs say, it is text."""
+"""The whole page: whatever pairs contain is text."""
 
 import re
 from base64 import b64encode
@@ -53,7 +53,7 @@ def row(prompt: str, chosen: str, rejected: str, **more: Any) -> Row:
 
 @st.composite
 def rows(draw: st.DrawFn) -> Row:
-    """A pair that says anything anywhere."""
+    """A pair with arbitrary text in every place."""
     chosen, rejected = draw(st.tuples(TEXTS, TEXTS).filter(lambda two: two[0] != two[1]))
     turn = {
         "role": "assistant",
@@ -76,7 +76,7 @@ def rows(draw: st.DrawFn) -> Row:
 @examples(60)
 @given(given_rows=st.lists(rows(), min_size=1, max_size=4), title=TEXTS)
 def test_whatever_pairs_say_no_element_is_theirs(given_rows: list[Row], title: str) -> None:
-    """The page parses; all elements and attributes are ours, and the data are the very texts."""
+    """All elements and attributes are ours, and the data equal the given texts."""
     told = page_of(given_rows, title=title)
     parsed = Parsed(told)
     assert parsed.open == []
@@ -100,7 +100,7 @@ def test_whatever_pairs_say_no_element_is_theirs(given_rows: list[Row], title: s
 
 @pytest.mark.parametrize("words", HOSTILE)
 def test_nothing_turns_or_hides_the_source(words: str) -> None:
-    """Who reads the page's source sees no sign that steers: all are written as escapes."""
+    """The page's source has no control characters or bidi overrides, only escapes."""
     told = page_of([row(words, f"{words} a", words, group=words, meta={"model": words})], 9, words)
     data = told[told.index('id="data">') :].removeprefix('id="data">')
     assert re.search("[<>&]", data[: data.index("</script>")]) is None
@@ -108,7 +108,7 @@ def test_nothing_turns_or_hides_the_source(words: str) -> None:
 
 
 def test_the_policy_allows_its_own_script_and_style_and_nothing_else() -> None:
-    """By their digests; no request, no base, no form, and no markup made of text."""
+    """The policy allows only them, by digest: no requests, base, forms or markup from text."""
     parsed = Parsed(page_of([row("Q", "a", "b")]))
     script, style = parsed.raw["script"][1], parsed.raw["style"][0]
     digests = [b64encode(sha256(own.encode()).digest()).decode() for own in (script, style)]
@@ -120,7 +120,7 @@ def test_the_policy_allows_its_own_script_and_style_and_nothing_else() -> None:
 
 
 def test_our_script_makes_no_markup_of_text() -> None:
-    """No word that would is in it, nor one that keeps or fetches anything."""
+    """The script uses no function that makes markup or code from text, stores or fetches."""
     script = Parsed(page_of([row("Q", "a", "b")])).raw["script"][1]
     words = "innerHTML outerHTML insertAdjacent document.write eval Function( DOMParser Storage "
     words += "cookie fetch XMLHttp import( .src javascript: <!-- </ setTimeout('"
@@ -128,14 +128,14 @@ def test_our_script_makes_no_markup_of_text() -> None:
 
 
 def test_no_pairs_wanted_no_text() -> None:
-    """`--pairs 0` omits all texts, but names of models remain in the figures."""
+    """`--pairs 0` omits all texts; names of models remain in the figures."""
     told = page_of([row("secret question", "secret answer", "b", group="secret group")], 0)
     assert "secret" not in told
     assert "None of 1 pairs is on this page" in told
 
 
 def test_which_pairs_are_on_the_page_is_said() -> None:
-    """All, the only one, or a number drawn by a seed."""
+    """The page says whether it has all pairs, the only one, or a random number."""
     some = [row(f"Q{number}", "a", "b") for number in range(9)]
     assert "The only one" in page_of(some[:1])
     assert "All 9 of them" in page_of(some)
@@ -143,20 +143,20 @@ def test_which_pairs_are_on_the_page_is_said() -> None:
 
 
 def test_a_page_of_nothing() -> None:
-    """No pairs, and still a page that says so."""
+    """A page without pairs says so."""
     parsed = Parsed(page_of([]))
     assert parsed.pairs == []
     assert "0 rows gave 0 pairs" in parsed.texts
 
 
 def test_the_same_pairs_are_the_same_page() -> None:
-    """Byte for byte."""
+    """The same pairs give the same bytes."""
     some = [row(f"Q{number}", "a", "b") for number in range(50)]
     assert page_of(some, 9) == page_of(some, 9)
 
 
 def test_headings_and_pictures_have_names() -> None:
-    """One h1; a title in every picture and the same words for who listens."""
+    """One h1; every picture has a title, also for screen readers."""
     told = page_of([row("Q", "a longer one", "b"), row("R", "c", "dd")])
     assert told.count("<h1") == 1
     svgs = re.findall(r'<svg[^>]* role="img" aria-label="([^"]+)"><title>([^<]+)</title>', told)

@@ -1,4 +1,4 @@
-"""The charts: the figures of stats, drawn."""
+"""Charts of the figures of stats."""
 
 import html
 import re
@@ -22,19 +22,19 @@ def survey(pairs: list[Row], groups: list[list[float]] | None = None) -> Survey:
 
 
 def pair(number: int, gap: float = 1.0, **more: Any) -> Row:
-    """A pair whose chosen answer is longer, the larger its number is."""
+    """A pair whose chosen answer is longer the larger its number."""
     scores = {"chosen_score": gap, "rejected_score": 0.0}
     return {"prompt": f"Q{number}", "chosen": "a" * (2 + number), "rejected": "b", **scores, **more}
 
 
 def told(chart: Chart) -> list[str]:
-    """What pointing at the bars of a chart tells."""
+    """The tooltips of a chart's bars."""
     found = re.findall(r"<g><title>([^<]*)</title>", chart.drawn or "")
     return [html.unescape(words) for words in found]
 
 
 def words(chart: Chart) -> list[str]:
-    """The words in a chart."""
+    """The text in a chart."""
     return [
         html.unescape(told) for told in re.findall(r"<text[^>]*>([^<]*)</text>", chart.drawn or "")
     ]
@@ -47,7 +47,7 @@ MODELS = [
 
 
 def test_every_section_has_its_chart() -> None:
-    """What stats tells in tables is drawn, whatever was looked at."""
+    """Every table of stats has its chart, for pairs and for rollouts."""
     ledger = Ledger(rows_read=12)
     for looked_at in (survey(MODELS), survey(MODELS, [[0.0, 1.0], [0.5, 0.5, 1.0]])):
         titles = {section.title for section in sections(looked_at, ledger)}
@@ -56,7 +56,7 @@ def test_every_section_has_its_chart() -> None:
 
 
 def test_columns_are_the_figures_of_stats() -> None:
-    """The same values, bins and counts as in its JSON."""
+    """Charts have the values, bins and counts of --json."""
     found = survey([pair(number, gap=(1 + number % 30) / 40) for number in range(90)])
     drawn, counted = charts(found, Ledger()), figures(found, Ledger())
     bins = [
@@ -72,7 +72,7 @@ def test_columns_are_the_figures_of_stats() -> None:
 
 
 def test_the_funnel_names_every_loss() -> None:
-    """Rows, candidates and groups, with what each lost on the way."""
+    """The funnel shows rows, candidates and groups with all losses."""
     ledger = Ledger(rows_read=1000, rows_bad=3, candidates_found=990)
     ledger.rows_dropped.update({"no_score": 7, "empty_answer": 2})
     ledger.candidates_dropped.update({"empty_answer": 2})
@@ -87,7 +87,7 @@ def test_the_funnel_names_every_loss() -> None:
 
 
 def test_sentences_say_what_is_to_be_seen() -> None:
-    """Each chart has one, and it is a figure."""
+    """Each chart has a sentence with a figure."""
     groups = [[0.0, 1.0, 1.0], [0.0, 1.0], [1.0, 1.0]]
     drawn = charts(survey(MODELS, groups), Ledger(rows_read=12))
     assert {title: chart.says for title, chart in drawn.items()} == {
@@ -111,7 +111,7 @@ def test_sentences_say_what_is_to_be_seen() -> None:
 
 
 def test_what_chance_may_have_done_is_not_called_unfair() -> None:
-    """Two pairs prove nothing; nor is it said that all is well."""
+    """With only a few pairs, a shortcut is called neither unfair nor harmless."""
     chart = charts(survey([pair(0), pair(1)]), Ledger())["What a shortcut would get right"]
     assert chart.says == "Too few pairs differ to call a shortcut unfair"
     fair = charts(survey([pair(0), {**pair(1), "rejected": "b" * 9}]), Ledger())
@@ -122,7 +122,7 @@ def test_what_chance_may_have_done_is_not_called_unfair() -> None:
 
 
 def test_unfair_shortcuts_are_marked() -> None:
-    """By a word and a filled dot, not by a colour alone."""
+    """Unfair shortcuts are marked by a word and a filled dot, not by color alone."""
     chart = charts(survey(MODELS), Ledger())["What a shortcut would get right"]
     assert words(chart)[1:3] == ["longer answer", "100.0%, unfair"]
     assert 'class="dot unfair"' in str(chart.drawn)
@@ -130,21 +130,21 @@ def test_unfair_shortcuts_are_marked() -> None:
 
 
 def test_a_shortcut_that_loses_steers_as_well() -> None:
-    """It is told by what happens most of the time."""
+    """A shortcut that usually loses is described as losing."""
     pairs = [{**pair(number), "chosen": "b", "rejected": "a" * 9} for number in range(12)]
     chart = charts(survey(pairs), Ledger())["What a shortcut would get right"]
     assert chart.says == "The longer answer loses 100% of the time"
 
 
 def test_a_number_alone_is_no_name() -> None:
-    """Steps are named by what they are."""
+    """Steps are labeled "step 200", not "200"."""
     pairs = [pair(n, meta={"chosen_step": 200, "rejected_step": 100}) for n in range(3)]
     chart = charts(survey(pairs), Ledger())["Who wins, by step"]
     assert chart.says == "step 200 is chosen in 100% of its pairs"
 
 
 def test_who_wins_is_a_map_of_shares() -> None:
-    """Nobody meets himself, and who never met has no share."""
+    """The matrix shows the share of wins, with no value for names that never met."""
     chart = charts(survey(MODELS), Ledger())["Who wins, by model"]
     assert words(chart) == [
         "big",
@@ -164,7 +164,7 @@ def test_who_wins_is_a_map_of_shares() -> None:
 
 
 def test_many_or_long_names_are_numbered() -> None:
-    """So that they have room above the squares."""
+    """Many or long names are replaced by numbers in column headings."""
     names = [f"checkpoint-{number:06}" for number in range(6)]
     drawn = heat("", names, [[None] * 6] * 6)
     assert ">6</text>" in drawn
@@ -172,7 +172,7 @@ def test_many_or_long_names_are_numbered() -> None:
 
 
 def test_a_crowd_of_names_has_no_numbers() -> None:
-    """Squares too narrow for them are told by pointing, and by every fifth head."""
+    """Narrow squares have tooltips instead of numbers, and a heading for every fifth."""
     row = [Column(0.75, "a over b: 3 of 4")] * 14
     drawn = heat("", [f"n{number}" for number in range(14)], [row] * 14)
     assert "75%" not in drawn
@@ -182,7 +182,7 @@ def test_a_crowd_of_names_has_no_numbers() -> None:
 
 
 def test_what_is_there_at_all_is_seen() -> None:
-    """A loss of one in a million has a bar, and nothing has none."""
+    """A loss of one in a million has a visible bar, and zero has none."""
     drawn = rows("", [Line("one", "1", 1e-6), Line("none", "0", 0.0)])
     widths = re.findall(r'width="([\d.]+)%" height="8" class="bar', drawn)
     assert widths == ["0.40", "0.00"]
@@ -193,7 +193,7 @@ def test_what_is_there_at_all_is_seen() -> None:
 
 
 def test_a_phone_is_spared_every_other_word() -> None:
-    """Of many columns the highest has a number, and every other edge a tick."""
+    """On narrow screens, only the highest column has a number, and every other edge a label."""
     given = [Column(share / 100, "") for share in range(1, 13)]
     drawn = columns("", given, [str(place) for place in range(13)])
     assert drawn.count('class="minor"') == 11

@@ -1,4 +1,4 @@
-"""What the page holds of a pair."""
+"""The excerpt of a pair that the page contains."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +17,7 @@ from prefpairs.render.page.gallery import (
 
 
 def test_kinds_of_pieces() -> None:
-    """Thinking, words, calls, results, and parts that are no text."""
+    """Thinking, text, calls, results, and parts that are not text."""
     turns: list[Message] = [
         {
             "role": "assistant",
@@ -39,7 +39,7 @@ def test_kinds_of_pieces() -> None:
 
 
 def test_an_empty_turn_is_seen() -> None:
-    """A message without words is there, unless it calls a tool."""
+    """A message without text is shown, unless it calls a tool."""
     call = tool_call("f", "{}")
     assert [piece.kind for piece in pieces_of([{"role": "user", "content": ""}])] == ["text"]
     turn: Message = {"role": "assistant", "content": "", "tool_calls": [call]}
@@ -48,7 +48,7 @@ def test_an_empty_turn_is_seen() -> None:
 
 @given(st.lists(st.integers(0, 50), min_size=1), st.integers(0, 400))
 def test_the_fair_limit_fills_the_room(lengths: list[int], room: int) -> None:
-    """What is cut to it has room; a limit of one more would not, unless nothing is cut."""
+    """Texts cut to the limit fit; a limit of one more would not, unless nothing is cut."""
     most = fair_limit(lengths, room)
     assert sum(min(length, most) for length in lengths) <= max(room, 0)
     if most < max(lengths):
@@ -57,7 +57,7 @@ def test_the_fair_limit_fills_the_room(lengths: list[int], room: int) -> None:
 
 @given(st.text(max_size=60), st.integers(0, 60), st.integers(0, 60))
 def test_cutting_twice_is_cutting_once(text: str, more: int, less: int) -> None:
-    """To the shorter length; what is left out is counted."""
+    """Cutting twice equals cutting to the shorter length; omitted characters are counted."""
     piece = Piece("", "text", text)
     most, least = max(more, less), min(more, less)
     once = cut(piece, least)
@@ -71,7 +71,7 @@ def test_cutting_twice_is_cutting_once(text: str, more: int, less: int) -> None:
 
 
 def test_very_many_turns() -> None:
-    """The first and the last are there, and how much lies between."""
+    """The first and last turns are kept, with the number of turns between them."""
     turns = [{"role": "user", "content": f"turn {number:4}"} for number in range(1000)]
     row = {"prompt": turns, "chosen": "a", "rejected": "b"}
     prompt = excerpt_of(pair_of(row)[0], 100_000).texts[0]
@@ -81,7 +81,7 @@ def test_very_many_turns() -> None:
 
 
 def test_facts_are_bounded() -> None:
-    """Names and meta of any length take little room."""
+    """Long names and meta are truncated."""
     long = "x" * 10_000
     meta = {f"{long}{number}": {long: long} for number in range(100)}
     row = {

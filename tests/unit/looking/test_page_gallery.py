@@ -1,4 +1,4 @@
-"""Which pairs the page holds."""
+"""Which pairs the page contains."""
 
 import json
 from random import Random
@@ -15,7 +15,7 @@ from prefpairs.render.page.gallery import Gallery, unevenness
 
 
 def gallery_of(rows: list[Row], pairs: int, seed: int = 0) -> Gallery:
-    """A gallery that saw all rows."""
+    """A gallery after all rows were added."""
     gallery = Gallery(pairs, seed)
     for number, row in enumerate(rows):
         pair, digests = pair_of(row)
@@ -30,12 +30,12 @@ def held(gallery: Gallery) -> list[dict[str, Any]]:
 
 
 def drawn(gallery: Gallery) -> set[str]:
-    """The ids of the pairs that were drawn."""
+    """The IDs of the randomly drawn pairs."""
     return {pair["id"] for pair in held(gallery) if "drawn" in pair["why"]}
 
 
 def some(number: int) -> list[Row]:
-    """Pairs with gaps and lengths of all kinds."""
+    """Pairs with various gaps and lengths."""
     return [
         {
             "prompt": f"Q{place}",
@@ -51,7 +51,7 @@ def some(number: int) -> list[Row]:
 @examples(40)
 @given(pairs=st.integers(1, 40), chance=st.randoms(use_true_random=False))
 def test_order_does_not_matter(pairs: int, chance: Random) -> None:
-    """The same pairs are held, whatever order they came in, copies and ties included."""
+    """The same pairs in any order, including copies and ties."""
     rows = some(80) + [{**row, "meta": {"copy": 1}} for row in some(20)]
     shuffled = list(rows)
     chance.shuffle(shuffled)
@@ -72,7 +72,7 @@ def test_samples_nest_and_hang_on_the_seed() -> None:
 
 
 def test_every_pair_has_the_same_chance() -> None:
-    """Over many seeds each of twenty pairs is drawn about as often."""
+    """Over many seeds, each of twenty pairs is drawn about equally often."""
     rows = some(20)
     counts = [0] * 20
     ids = [pair_of(row)[0].id for row in rows]
@@ -84,7 +84,7 @@ def test_every_pair_has_the_same_chance() -> None:
 
 
 def test_extremes_are_held_besides() -> None:
-    """The narrowest gaps and the most uneven lengths, each told why."""
+    """The narrowest gaps and the most uneven lengths are included, with the reason."""
     rows = [*some(300), {"prompt": "Q", "chosen": "a" * 900, "rejected": "b"}]
     pairs = held(gallery_of(rows, 30))
     reasons = {why: [pair for pair in pairs if why in pair["why"]] for why in ("uneven", "narrow")}
@@ -98,14 +98,14 @@ def test_extremes_are_held_besides() -> None:
 
 
 def test_where_all_are_held_none_is_extreme() -> None:
-    """Order by gap or length shows them anyway."""
+    """If all pairs are included, none is marked as extreme."""
     assert {tuple(pair["why"]) for pair in held(gallery_of(some(40), 40))} == {("drawn",)}
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("sign", ["a", "\u4e2d", "<", "\x00"])
 def test_a_page_has_its_size_whatever_texts_are_made_of(sign: str) -> None:
-    """Long texts are cut until all of them have room; short ones stay whole."""
+    """Long texts are cut until all fit the page's limit; short ones stay whole."""
     texts = ({"chosen": sign * 90_000, "rejected": f"no {place}"} for place in range(400))
     rows = [{"prompt": f"Q{place}", **text} for place, text in enumerate(texts)]
     gallery = gallery_of(rows, 400)
@@ -117,7 +117,7 @@ def test_a_page_has_its_size_whatever_texts_are_made_of(sign: str) -> None:
 
 
 def test_unevenness() -> None:
-    """The longer by the shorter, whichever was chosen."""
+    """Unevenness is the longer length divided by the shorter, whichever was chosen."""
     long, short = "a" * 30, "b" * 10
     for chosen, rejected in ((long, short), (short, long)):
         row = {"prompt": "Q", "chosen": chosen, "rejected": rejected}

@@ -1,4 +1,4 @@
-"""Markup in which everything is text that was not made here."""
+"""Markup in which all foreign text is escaped."""
 
 import pytest
 
@@ -6,13 +6,13 @@ from prefpairs.render.page.markup import Markup, element, escaped, lines
 
 
 def test_text_is_escaped_and_markup_is_not() -> None:
-    """In what an element holds and in what its attributes say."""
+    """Text is escaped in elements and in attributes; markup is not."""
     inner = element("b", "<i>")
     assert element("p", "&", inner, title='"<') == '<p title="&quot;&lt;">&amp;<b>&lt;i&gt;</b></p>'
 
 
 def test_attributes() -> None:
-    """Nothing is left out but None; numbers are short."""
+    """Attributes that are None are omitted; numbers are short."""
     made = element("meta", http_equiv="x", class_="y", x=1 / 3, y=2.0, z=0, gone=None)
     assert made == '<meta http-equiv="x" class="y" x="0.333" y="2" z="0">'
 
@@ -30,10 +30,10 @@ def test_attributes() -> None:
     ],
 )
 def test_what_is_not_seen_is_written_out(text: str, seen: str) -> None:
-    """Signs that turn, hide or end text; what joins signs of an emoji stays."""
+    """Control, bidi and invisible characters are escaped; emoji joiners stay."""
     assert escaped(text) == seen
 
 
 def test_lines() -> None:
-    """Each part begins a line, and the last one ends it."""
+    """Each part begins a line, and the last one ends with a newline."""
     assert lines(Markup("<a>"), Markup("<b>")) == "\n<a>\n<b>\n"

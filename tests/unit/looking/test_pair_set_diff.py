@@ -1,4 +1,4 @@
-"""Two sets of pairs compared."""
+"""Compares two sets of pairs."""
 
 import tracemalloc
 from typing import Any
@@ -44,7 +44,7 @@ RESCORED = {**KEPT, "chosen_score": 0.5}
         ([KEPT, LOST], [KEPT, ADDED], {"kept": 1, "lost": 1, "added": 1}),
         ([TURNED], [TURNED_BACK], {"flipped": 1}),
         ([KEPT, KEPT], [KEPT], {"kept": 1}),
-        # Who holds a pair both ways round has changed nothing by losing one of them.
+        # If a set has a pair in both directions, losing one of them is no change.
         ([TURNED, TURNED_BACK], [TURNED_BACK], {"kept": 1, "lost": 1}),
         ([TURNED], [TURNED, TURNED_BACK], {"kept": 1, "added": 1}),
         ([TURNED], [_row("h", "g", prompt="R")], {"lost": 1, "added": 1}),
@@ -57,7 +57,7 @@ RESCORED = {**KEPT, "chosen_score": 0.5}
 def test_counts(
     before: list[dict[str, Any]], after: list[dict[str, Any]], counts: dict[str, int]
 ) -> None:
-    """Each distinct pair is one thing only, but that a rescored one is kept."""
+    """Each distinct pair has one kind of change, except that a rescored one is also kept."""
     ours, theirs = _set(*before)[0], _set(*after)[0]
     found = diff_pair_sets(ours, theirs)
     assert found.pairs == {"kept": 0, "rescored": 0, "lost": 0, "added": 0, "flipped": 0, **counts}
@@ -74,7 +74,7 @@ def test_counts(
     [("lost", 0, LOST), ("added", 1, ADDED), ("flipped", 1, TURNED_BACK), ("rescored", 1, KEPT)],
 )
 def test_ids(kind: Kind, side: int, row: dict[str, Any]) -> None:
-    """Those of the side that the pair is on."""
+    """IDs are those of the set that has the pair."""
     before, after = _set(KEPT, LOST, TURNED), _set(ADDED, RESCORED, TURNED_BACK)
     wanted = pair_of({"prompt": "Q", **row})[0].id
     assert [*ids_of(kind, before[0], after[0])] == [wanted]
@@ -82,14 +82,14 @@ def test_ids(kind: Kind, side: int, row: dict[str, Any]) -> None:
 
 
 def test_ids_in_order() -> None:
-    """As the pairs stand there."""
+    """IDs are in the order of the input."""
     rows = [_row(str(number), "x") for number in range(5)]
     lost, pairs = _set(*rows)
     assert [*ids_of("lost", lost, PairSet())] == [pair.id for pair in pairs]
 
 
 def test_order_does_not_matter() -> None:
-    """Of copies with different scores the strongest counts, wherever it is."""
+    """Of copies with different scores, the strongest counts, in any order."""
     copies = [{**KEPT, "chosen_score": score} for score in (0.2, 0.9, 0.4)]
     for rows in (copies, copies[::-1], copies[1:], copies[:2]):
         assert diff_pair_sets(_set(*rows)[0], _set(copies[1])[0]).same
@@ -97,7 +97,7 @@ def test_order_does_not_matter() -> None:
 
 
 def test_prompts() -> None:
-    """Each counts once."""
+    """Each prompt counts once."""
     ours = [{**KEPT, "prompt": prompt} for prompt in "aab"]
     theirs = [{**KEPT, "prompt": prompt} for prompt in "bcd"]
     found = diff_pair_sets(_set(*ours)[0], _set(*theirs)[0])
@@ -106,7 +106,7 @@ def test_prompts() -> None:
 
 
 def test_traits() -> None:
-    """Of all pairs, copies included; gaps of those that have one."""
+    """Figures include copies; gaps are those of pairs that have one."""
     rows = [_row("a" * 10, "b", 0.6), _row("a" * 10, "b", 0.6), _row("cc", "ddd", 0.3)]
     found = diff_pair_sets(_set(*rows, _row("e", "f", None))[0], PairSet())
     assert found.before[:3] == (4, 3, 1)
@@ -118,7 +118,7 @@ def test_traits() -> None:
 
 @pytest.mark.full
 def test_memory() -> None:
-    """Some 120 bytes a pair, however long it is."""
+    """A pair takes about 120 bytes, whatever its length."""
     text = "x" * 1000
     tracemalloc.start()
     found = PairSet()

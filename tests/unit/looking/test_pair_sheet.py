@@ -1,4 +1,4 @@
-"""A pair, and a candidate of a group, as rows."""
+"""Shows a pair, or a candidate of a group, as rows."""
 
 from typing import Any
 
@@ -24,13 +24,13 @@ def _drawn(pair: Pair, width: int = 80, **view: Any) -> list[str]:
 
 
 def _bare(**fields: Any) -> Pair:
-    """A pair as others have it."""
+    """A pair with only its texts, as others write it."""
     pair, _ = pair_of({"prompt": "Q?", "chosen": "aye", "rejected": "nay", **fields})
     return pair
 
 
 def test_a_pair() -> None:
-    """All that is known of it, then both answers side by side."""
+    """All that is known of a pair, then both answers side by side."""
     pair = make_pair(BEST, WORST)
     assert _drawn(pair, marked=True) == [
         f"── 1 ─ {pair.id} {'─' * 27} p.jsonl:1 ──",
@@ -48,7 +48,7 @@ def test_a_pair() -> None:
 
 
 def test_one_above_the_other() -> None:
-    """On a narrow terminal."""
+    """On a narrow terminal, the answers are one above the other."""
     assert (
         _drawn(make_pair(BEST, WORST), width=79, marked=True)[-9:]
         == [
@@ -67,7 +67,7 @@ def test_one_above_the_other() -> None:
 
 
 def test_what_is_not_known_is_left_out() -> None:
-    """Pairs that others made have no scores and no origins."""
+    """Unknown fields are omitted, such as scores and origins of foreign pairs."""
     assert _drawn(_bare())[1:9] == [
         "group     prompt:2e54a43ef4f860697c0f6dbff3a0aafe",
         "gap       unknown",
@@ -81,7 +81,7 @@ def test_what_is_not_known_is_left_out() -> None:
 
 
 def test_tools_and_meta() -> None:
-    """The names of the tools; meta as it is."""
+    """The names of the tools are shown, and meta as it is."""
     drawn = _drawn(_bare(tools=TOOLS, meta={"step": 7, "text": "a\nb"}))
     assert drawn[3:5] == ["tools     add, say, ?", 'meta      {"step":7,"text":"a\\nb"}']
 
@@ -102,13 +102,13 @@ def test_tools_and_meta() -> None:
     ],
 )
 def test_notes(fields: dict[str, Any], note: str) -> None:
-    """What should not be overlooked."""
+    """Notes on marks and differing prompts."""
     assert note in _drawn(_bare(**fields))
     assert not any(row.startswith("note") for row in _drawn(_bare()))
 
 
 def test_long_prompts_are_cut_in_the_middle() -> None:
-    """Their beginning and their end say most; `full` shows all."""
+    """Long prompts are cut in the middle; `full` shows all."""
     prompt = [
         {"role": "system", "content": "\n".join(f"rule {number}" for number in range(20))},
         {"role": "user", "content": "\n".join(f"word {number}" for number in range(20))},
@@ -134,14 +134,14 @@ def test_long_prompts_are_cut_in_the_middle() -> None:
 
 
 def test_one_more_row_is_not_cut() -> None:
-    """The row that says so would take its place."""
+    """A single extra row is not cut, since the notice would take its place."""
     prompt = "\n".join(map(str, range(12)))
     assert not any("more rows" in row for row in _drawn(_bare(prompt=prompt)))
     assert any("2 more rows" in row for row in _drawn(_bare(prompt=f"{prompt}\n12")))
 
 
 def test_prompts_with_calls() -> None:
-    """A speaker whose name does not fit into the margin has a row."""
+    """A role that does not fit in the margin gets a row."""
     prompt = [
         {"role": "user", "content": "Add."},
         {"role": "assistant", "content": "", "tool_calls": [CALL]},
@@ -157,20 +157,20 @@ def test_prompts_with_calls() -> None:
 
 
 def test_long_values_are_cut() -> None:
-    """On one row, unless all is wanted."""
+    """Long values are cut to one row, unless `full` is given."""
     pair = _bare(group="g" * 200)
     assert _drawn(pair)[1] == f"group     {'g' * 69}…"
     assert "".join(row[10:] for row in _drawn(pair, full=True)[1:4]) == "g" * 200
 
 
 def test_long_origins_keep_their_end() -> None:
-    """The line is what leads to it."""
+    """Long origins are cut at the start, to keep the line number."""
     pair = make_pair(BEST._replace(origin=f"{'x' * 99}.jsonl:7"), WORST)
     assert _drawn(pair)[7].startswith(f"…{'x' * 29}.jsonl:7 │ a.jsonl:9")
 
 
 def test_very_long_answers_are_cut() -> None:
-    """After a thousand rows; `full` shows all."""
+    """Very long answers are cut after a thousand rows; `full` shows all."""
     pair = _bare(chosen="\n".join(f"line {number} of it" for number in range(2000)))
     for width in (80, 79):
         drawn = _drawn(pair, width)
@@ -180,7 +180,7 @@ def test_very_long_answers_are_cut() -> None:
 
 
 def test_headings_where_one_side_needs_them() -> None:
-    """An answer with calls against one without."""
+    """If one answer has calls, both have headings."""
     answer = [{"role": "assistant", "content": "", "tool_calls": [CALL]}]
     drawn = _drawn(_bare(chosen=answer))
     assert [row[:41].rstrip() for row in drawn[-4:-1]] == [
@@ -192,7 +192,7 @@ def test_headings_where_one_side_needs_them() -> None:
 
 @pytest.mark.parametrize("width", [40, 41, 79, 80, 81, 100, 201])
 def test_no_row_is_too_wide(width: int) -> None:
-    """At any width, and whatever the pair contains."""
+    """No row is too wide, at any width and for any pair."""
     wide = "日本語" * 40 + "\n" + "word " * 60 + "\n" + "x" * 300 + "\t\x1b[31m"
     pair = make_pair(
         Candidate(wide, wide, wide, 1.0, 7, wide, TOOLS, meta={wide: wide}),
@@ -207,7 +207,7 @@ def test_no_row_is_too_wide(width: int) -> None:
 
 
 def test_a_candidate_of_a_group() -> None:
-    """What is known of it, how it fared, and its first words."""
+    """The facts of a candidate, its outcome and its first words."""
     view = View(60)
     assert [*map(_text, group_rows(BEST._replace(tools=TOOLS), "2 candidates", view))] == [
         f"── g {'─' * 39} 2 candidates ──",

@@ -1,4 +1,4 @@
-"""A few pairs out of many."""
+"""Selects a few pairs out of many."""
 
 import gzip
 import json
@@ -46,7 +46,7 @@ def _prompts(**plan: Any) -> list[Any]:
 
 
 def test_the_first_ones() -> None:
-    """With the line of each."""
+    """The first pairs, with their lines."""
     found = _found(most=2)
     assert found == [
         Found("p.jsonl:1", pair_of(ROWS[0])[0]),
@@ -56,7 +56,7 @@ def test_the_first_ones() -> None:
 
 
 def test_no_more_is_read_than_is_shown() -> None:
-    """A glance at a large file takes no time; later rows are not read."""
+    """Reading stops once enough pairs were found."""
     with open("p.jsonl", "ab") as file:
         file.write(b"{oops\n")
     ledger = Ledger()
@@ -65,7 +65,7 @@ def test_no_more_is_read_than_is_shown() -> None:
 
 
 def test_a_bad_row_before_enough_were_found() -> None:
-    """It is reported, unless it may be skipped."""
+    """A bad row before that is reported, unless it is skipped."""
     Path("p.jsonl").write_bytes(data_of(ROWS[:1]) + b"{oops\n" + data_of(ROWS[1:]))
     with pytest.raises(BadRecords):
         _found(most=2)
@@ -74,7 +74,7 @@ def test_a_bad_row_before_enough_were_found() -> None:
 
 
 def test_several_files_and_packed_ones() -> None:
-    """Places say in which."""
+    """Positions name the file, also for several and compressed ones."""
     Path("q.jsonl.gz").write_bytes(gzip.compress(data_of(ROWS[5:7])))
     inputs = find_inputs(["q.jsonl.gz", "p.jsonl"])
     found = _found(read={"inputs": inputs}, most=3)
@@ -82,7 +82,7 @@ def test_several_files_and_packed_ones() -> None:
 
 
 def test_rows_that_nobody_could_train_on() -> None:
-    """They are left out, and counted."""
+    """Rows that are dropped as pairs are not shown, but counted."""
     Path("p.jsonl").write_bytes(data_of([{**ROWS[0], "rejected": ROWS[0]["chosen"]}, ROWS[1]]))
     ledger = Ledger()
     assert [found.place for found in _found(ledger)] == ["p.jsonl:2"]
@@ -90,7 +90,7 @@ def test_rows_that_nobody_could_train_on() -> None:
 
 
 def test_formats_of_trainers() -> None:
-    """As everywhere where pairs are read."""
+    """Trainer formats are recognized, as in other commands."""
     row = {"conversations": [{"from": "human", "value": "Q"}],
            "chosen": {"from": "gpt", "value": "aye"},
            "rejected": {"from": "gpt", "value": "nay"}}  # fmt: skip
@@ -99,24 +99,24 @@ def test_formats_of_trainers() -> None:
     assert found.pair.chosen == [{"role": "assistant", "content": "aye"}]
 
 
-# By id ------------------------------------------------------------------------------------
+# By ID ------------------------------------------------------------------------------------
 
 
 def test_by_id() -> None:
-    """Whole or begun, in the order of the input."""
+    """IDs may be abbreviated; pairs are in input order."""
     assert _prompts(ids=[IDS[7], IDS[3][:4]]) == [3, 7]
     assert _prompts(ids=[IDS[7], IDS[3][:4]], most=1) == [3]
 
 
 def test_all_that_begin_so() -> None:
-    """A beginning may be that of several; one that is named twice is shown once."""
+    """A prefix selects all its matches; a pair named twice is shown once."""
     begin, times = Counter(name[0] for name in IDS).most_common(1)[0]
     named = next(name for name in IDS if name.startswith(begin))
     assert len(_prompts(ids=[begin, named])) == times > 1
 
 
 def test_unknown_ids() -> None:
-    """What is there is shown; the others are named."""
+    """Known IDs are shown; the unknown ones are reported."""
     plan = ShowPlan(read=InputPlan(inputs=find_inputs(["p.jsonl"])), ids=["0" * 32, IDS[2]])
     found = show(plan, Ledger())
     shown = [next(found).pair.id]
@@ -130,11 +130,11 @@ def test_unknown_ids() -> None:
     )
 
 
-# The worst, and by draw -------------------------------------------------------------------
+# Worst and random -------------------------------------------------------------------------
 
 
 def test_most_extreme_lengths() -> None:
-    """The longer answer against the shorter one, whichever is chosen."""
+    """Sorted by the ratio of the longer answer to the shorter, whichever is chosen."""
     rows = [
         _row(0, chosen="aaaa", rejected="b"),
         _row(1, chosen="a", rejected="bbbbbbbb"),
@@ -151,7 +151,7 @@ def _prompts_of_chats(**plan: Any) -> list[str]:
 
 
 def test_smallest_gaps() -> None:
-    """Those of which it is not known come last."""
+    """Pairs with unknown gaps come last."""
     rows = [_row(0, rejected_score=0.5), _row(1, rejected_score=None), _row(2, rejected_score=0.9)]
     Path("p.jsonl").write_bytes(data_of(rows))
     assert _prompts(worst="gap", most=9) == [2, 0, 1]
@@ -159,7 +159,7 @@ def test_smallest_gaps() -> None:
 
 @pytest.mark.parametrize("plan", [{"worst": "gap"}, {"worst": "length-ratio"}, {"seed": 3}])
 def test_order_does_not_matter(plan: dict[str, Any]) -> None:
-    """The same pairs are shown, in the same order; of equal ones the ids decide."""
+    """The same pairs in the same order; ties are broken by ID."""
     found = _prompts(most=8, **plan)
     Path("p.jsonl").write_bytes(data_of(ROWS[::-1]))
     assert _prompts(most=8, **plan) == found
@@ -167,14 +167,14 @@ def test_order_does_not_matter(plan: dict[str, Any]) -> None:
 
 
 def test_by_draw() -> None:
-    """By seed, purpose and id."""
+    """Random pairs depend on the seed, the purpose and the ID."""
     drawn = sorted(range(30), key=lambda place: draw(3, "show", bytes.fromhex(IDS[place])))
     assert _prompts(seed=3, most=30) == drawn
     assert _prompts(seed=4, most=30) != drawn
 
 
 def test_nothing_to_show() -> None:
-    """Exit 3."""
+    """Nothing to show exits 3."""
     Path("p.jsonl").write_bytes(b"")
     with pytest.raises(NotThere) as caught:
         _found()
@@ -183,7 +183,7 @@ def test_nothing_to_show() -> None:
 
 @pytest.mark.parametrize("plan", [{"worst": "gap"}, {"seed": 0}, {"most": 4}, {"ids": IDS[:4]}])
 def test_memory_does_not_grow_with_the_input(plan: dict[str, Any]) -> None:
-    """Only the pairs that are shown are held."""
+    """Only the pairs that are shown are held in memory."""
     with open("p.jsonl", "wb") as file:
         file.writelines(
             json.dumps(_row(number, chosen=f"{number} " * 2000)).encode() + b"\n"

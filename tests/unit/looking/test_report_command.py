@@ -1,4 +1,4 @@
-"""prefpairs report: where the page goes, and what is said of it."""
+"""prefpairs report: where the page is written, and the messages."""
 
 import gzip
 import os
@@ -21,7 +21,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_said(capfd: pytest.CaptureFixture[str]) -> None:
-    """Where the page is, how large, and what to do with it; nothing if quiet, or piped on."""
+    """Says where the page is, its size and how to open it; nothing if quiet or piped."""
     assert main(["report", "pairs.jsonl", "-o", "report.html"]) == 0
     size = Path("report.html").stat().st_size
     said = f"wrote report.html ({size / 1000:.0f} KB): open it in a browser\n"
@@ -33,7 +33,7 @@ def test_what_is_said(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_megabytes(capfd: pytest.CaptureFixture[str]) -> None:
-    """A large page is reported in MB."""
+    """The size of a large page is in MB."""
     Path("pairs.jsonl").write_bytes(
         b"".join(PAIR.replace(b'"a"', b'"%d %s"' % (n, b"a" * 15_000)) for n in range(100))
     )
@@ -43,7 +43,7 @@ def test_megabytes(capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("output", ["-", "/dev/stdout"])
 def test_a_terminal_is_no_browser(output: str) -> None:
-    """Standard output takes a page only where it goes somewhere else."""
+    """A page is not printed to a terminal."""
     ours, theirs = pty.openpty()
     done = subprocess.run(
         [sys.executable, "-m", "prefpairs", "report", "pairs.jsonl", "-o", output],
@@ -58,7 +58,7 @@ def test_a_terminal_is_no_browser(output: str) -> None:
 
 
 def test_the_same_page_packed_or_not() -> None:
-    """`.gz` packs it, as everywhere."""
+    """`.gz` compresses the page, as in other commands."""
     assert main(["report", "pairs.jsonl", "-q", "-o", "report.html"]) == 0
     assert main(["report", "pairs.jsonl", "-q", "-o", "report.html.gz"]) == 0
     packed = gzip.decompress(Path("report.html.gz").read_bytes())

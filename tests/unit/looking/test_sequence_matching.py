@@ -1,4 +1,4 @@
-"""What two sequences have in common."""
+"""Finds what two sequences have in common."""
 
 import random
 import time
@@ -12,7 +12,7 @@ ENOUGH = 1_000_000
 
 
 def _longest_in_common(left: str, right: str) -> int:
-    """The length of a longest common subsequence, by the textbook."""
+    """The length of a longest common subsequence, by the textbook algorithm."""
     above = [0] * (len(right) + 1)
     for one in left:
         row = [0]
@@ -36,12 +36,12 @@ def _longest_in_common(left: str, right: str) -> int:
     ],
 )
 def test_matches(left: str, right: str, found: list[tuple[int, int, int]]) -> None:
-    """Stretches in order."""
+    """Matches are ranges, in order."""
     assert matches(left, right, Effort(ENOUGH)) == [Match(*match) for match in found]
 
 
 def test_as_much_as_the_textbook_finds() -> None:
-    """In sequences of every kind, and always the same in both."""
+    """As much is found as by the textbook, and it is the same in both sequences."""
     chance = random.Random(5)  # noqa: S311 - a fixed shuffle
     for _ in range(3000):
         left, right = ("".join(chance.choices("abc", k=chance.randrange(9))) for _ in range(2))
@@ -55,14 +55,14 @@ def test_as_much_as_the_textbook_finds() -> None:
 
 
 def test_only_the_ends_where_it_takes_too_long() -> None:
-    """Common beginning and end cost nothing to speak of."""
+    """With too little effort, only the common beginning and end are found."""
     left, right = "head1mid2tail", "head3mid4tail"
     assert len(matches(left, right, Effort(ENOUGH))) == 3
     assert matches(left, right, Effort(5)) == [Match(0, 0, 4), Match(9, 9, 4)]
 
 
 def test_effort_is_used_up() -> None:
-    """What one comparison takes is not there for the next one."""
+    """Effort that one comparison uses is not available to the next."""
     effort = Effort(100)
     matches("1abc2", "3abc4", effort)
     left = effort.steps
@@ -80,7 +80,7 @@ def test_effort_is_used_up() -> None:
     ],
 )
 def test_bounded_time(left: list[int], right: list[int]) -> None:
-    """Whatever is compared."""
+    """The time is bounded for any sequences."""
     begun = time.process_time()
     matches(left, right, Effort(100_000))
     assert time.process_time() - begun < 2

@@ -1,4 +1,4 @@
-"""What can be told of an answer without understanding it."""
+"""Traits of an answer that need no understanding of it."""
 
 import time
 from typing import Any
@@ -30,12 +30,12 @@ def traits(answer: str | list[Turn], meta: dict[str, Any] | None = None) -> Trai
     ],
 )
 def test_lists_and_code(answer: str, items: int, blocks: int) -> None:
-    """Items of lists, and blocks of code."""
+    """List items and code blocks are counted."""
     assert traits(answer)[1:3] == (items, blocks)
 
 
 def test_turns_of_a_chat() -> None:
-    """Calls and thinking are seen, and all that is said counts for the length."""
+    """Calls and thinking are counted, and the length is of the whole chat."""
     turns: list[Turn] = [
         {
             "role": "assistant",
@@ -49,13 +49,13 @@ def test_turns_of_a_chat() -> None:
 
 
 def test_thinking_in_text() -> None:
-    """Reasoning in plain text counts as reasoning, too."""
+    """Inline thinking counts as reasoning, too."""
     assert traits("<think>hm</think>Yes").thinks is True
     assert traits("I think so").thinks is False
 
 
 def test_refusals_and_cut_off_answers() -> None:
-    """As filter knows them."""
+    """Refusals and truncation are recognized as in filter."""
     assert traits("I'm sorry, but I can't help with that.").refuses is True
     assert traits("```\nx").truncated is True
     assert traits("x", {"chosen_finish_reason": "length"}).truncated is True
@@ -63,13 +63,13 @@ def test_refusals_and_cut_off_answers() -> None:
 
 
 def test_every_shortcut_goes_by_a_trait() -> None:
-    """The table of shortcuts names each trait once."""
+    """The table of shortcuts has each trait once."""
     assert sorted(trait for trait, _ in SHORTCUTS.values()) == sorted(Traits._fields)
 
 
 @pytest.mark.parametrize("sign", [" ", "- ", "1", "`", "\n", "<think>", "- \n"])
 def test_long_answers_take_no_more_than_their_length(sign: str) -> None:
-    """A megabyte of any sign is looked through in an instant."""
+    """A megabyte of any character is scanned at once, in linear time."""
     started = time.process_time()
     traits(sign * (1_000_000 // len(sign)) + "x")
     assert time.process_time() - started < 1

@@ -1,4 +1,4 @@
-"""The words of show, and what it shows."""
+"""The options of show, and its output."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def _run(*inputs: str, **words: Any) -> None:
 
 
 def _shown(capfd: pytest.CaptureFixture[str], *inputs: str, **words: Any) -> list[str]:
-    """The rules of what is shown: numbers, ids, places."""
+    """The selection of shown pairs: numbers, IDs, positions."""
     _run(*inputs, **words)
     return [line for line in capfd.readouterr().out.splitlines() if line.startswith("── ")]
 
@@ -65,18 +65,18 @@ def _stdin(data: bytes) -> Iterator[None]:
         os.close(before)
 
 
-# Words ------------------------------------------------------------------------------------
+# Options ----------------------------------------------------------------------------------
 
 
 def test_plan_of_no_words() -> None:
-    """The first five of a file."""
+    """By default, the first five pairs of a file."""
     plan = ShowInputs(paths=["p.jsonl"]).pairs_plan(ShowOptions(), 0)
     assert (plan.most, plan.ids, plan.worst, plan.seed) == (5, [], None, None)
     assert (plan.read.limit, plan.read.dialect) == (None, "auto")
 
 
 def test_plan_of_all_words() -> None:
-    """Each ends where it belongs; -n is the number of pairs, not of rows."""
+    """Each option sets its field; -n is the number of pairs, not of rows."""
     reading = ShowInputs(paths=["p.jsonl"], limit=3, source="trl", on_error="skip")
     plan = reading.pairs_plan(ShowOptions(worst="length_ratio"), 0)
     assert (plan.most, plan.worst, plan.seed) == (3, "length-ratio", None)
@@ -85,7 +85,7 @@ def test_plan_of_all_words() -> None:
 
 
 def test_plan_of_ids() -> None:
-    """All that are asked for are shown, unless -n says how many."""
+    """All requested IDs are shown, unless -n gives a number."""
     choice = ShowOptions(ids=["ABCD,1234", "abcd"])
     plan = ShowInputs(paths=["p.jsonl"]).pairs_plan(choice, 0)
     assert (plan.most, plan.ids) == (sys.maxsize, ["abcd", "1234"])
@@ -93,14 +93,14 @@ def test_plan_of_ids() -> None:
 
 
 def test_ids_of_standard_input() -> None:
-    """A line each, as `diff --ids` prints them."""
+    """`--id -` reads an ID per line, as `diff --ids` prints them."""
     with _stdin(f"{IDS[0]}\n\n{IDS[1].upper()}\n".encode()):
         plan = ShowInputs(paths=["p.jsonl"]).pairs_plan(ShowOptions(ids=["-", "abcd"]), 0)
     assert plan.ids == [IDS[0], IDS[1], "abcd"]
 
 
 def test_no_ids_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is shown, rather than all."""
+    """Without IDs on standard input, nothing is shown instead of all."""
     with _stdin(b"\n"), pytest.raises(NotThere) as none:
         _run(ids=["-"])
     monkeypatch.setattr(sys, "stdin", None)
@@ -111,14 +111,14 @@ def test_no_ids_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_text_on_standard_input() -> None:
-    """Bytes that are no text are no ids."""
+    """Bytes that are not text are no IDs."""
     error = pytest.raises(UsageError, match="expected 4 to 32 hexadecimal digits")
     with _stdin(b"\x1f\x8b\xff"), error:
         _run(ids=["-"])
 
 
 def test_group_plan() -> None:
-    """All words of `pair`; -n is the number of candidates, not of rows."""
+    """--group accepts all options of `pair`; -n is the number of candidates, not of rows."""
     reading = ShowInputs(paths=["r.jsonl"], limit=3, source="candidates")
     rows = ReadOptions(scores=(("x", 1.0),))
     plan = reading.group_plan(rows, PairOptions(min_gap=0.3, seed=7), "/tmp")  # noqa: S108
@@ -163,7 +163,7 @@ def test_group_plan() -> None:
     ],
 )
 def test_words_that_do_not_fit(words: dict[str, Any], message: str) -> None:
-    """An error that names them."""
+    """Contradictory options give an error that names them."""
     with pytest.raises(UsageError) as caught:
         _run(**words)
     assert message in error_sentences(caught.value)[0][0]
@@ -173,7 +173,7 @@ def test_words_that_do_not_fit(words: dict[str, Any], message: str) -> None:
 
 
 def test_the_first_ones(capfd: pytest.CaptureFixture[str]) -> None:
-    """Five by default, numbered, with id and place."""
+    """Five pairs by default, with number, ID and position."""
     rules = _shown(capfd)
     assert len(rules) == 5
     assert rules[1].startswith(f"── 2 ─ {IDS[1]} ─")
@@ -182,13 +182,13 @@ def test_the_first_ones(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_by_id(capfd: pytest.CaptureFixture[str]) -> None:
-    """By their beginning."""
+    """An ID may be abbreviated."""
     (rule,) = _shown(capfd, ids=[IDS[6][:6].upper()])
     assert rule.startswith(f"── 1 ─ {IDS[6]} ─")
 
 
 def test_worst_and_random(capfd: pytest.CaptureFixture[str]) -> None:
-    """Not the first ones."""
+    """--worst and --random select other pairs than the first."""
     _write("p.jsonl", ROWS[::-1])
     (rule,) = _shown(capfd, worst="gap", limit=1)
     assert rule.endswith(" p.jsonl:8 ──")
@@ -197,7 +197,7 @@ def test_worst_and_random(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_how_it_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
-    """At a width, and in full."""
+    """--width and --full are obeyed."""
     _write("p.jsonl", [{**ROWS[0], "prompt": "\n".join(map(str, range(99)))}])
     assert len(_shown(capfd, width=60)[0]) == 60
     _run()
@@ -207,7 +207,7 @@ def test_how_it_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_is_left_out_is_told(capfd: pytest.CaptureFixture[str]) -> None:
-    """On standard error, unless it should be quiet."""
+    """Dropped rows are reported on standard error, unless --quiet is given."""
     _write("p.jsonl", [{**ROWS[0], "rejected": ROWS[0]["chosen"]}, ROWS[1]])
     _run()
     assert capfd.readouterr().err == (
@@ -229,7 +229,7 @@ def test_what_is_left_out_is_told(capfd: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_nothing_to_show(rows: list[Any], hint: str) -> None:
-    """The hint says why."""
+    """If there is nothing to show, the hint says why."""
     _write("p.jsonl", rows)
     with pytest.raises(NotThere) as caught:
         _run()
@@ -237,7 +237,7 @@ def test_nothing_to_show(rows: list[Any], hint: str) -> None:
 
 
 def test_unknown_id(capfd: pytest.CaptureFixture[str]) -> None:
-    """What is found is shown; exit 3 names the others, and says what ids are."""
+    """Known IDs are shown; exit 3 names the others and explains IDs."""
     assert main(["show", "--id", f"0000,{IDS[0]}", "p.jsonl"]) == 3
     captured = capfd.readouterr()
     assert IDS[0] in captured.out
@@ -251,7 +251,7 @@ def test_unknown_id(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_group(capfd: pytest.CaptureFixture[str]) -> None:
-    """Every candidate, the best first, with how it fared; and what was lost before."""
+    """Every candidate is shown, best first, with its outcome, and all losses before."""
     _write("r.jsonl", [*ROLLOUTS, {**ROLLOUTS[0], "score": None}])
     _run("r.jsonl", group="g", min_gap=0.2, source="candidates")
     captured = capfd.readouterr()
@@ -280,7 +280,7 @@ def test_group(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_some_of_a_group(capfd: pytest.CaptureFixture[str]) -> None:
-    """The others are counted."""
+    """The candidates that are not shown are counted."""
     _run("r.jsonl", group="g", limit=1, source="candidates")
     assert capfd.readouterr().out.splitlines()[3:] == [
         "#1    1.0   3 chars   r.jsonl:1",
@@ -292,7 +292,7 @@ def test_some_of_a_group(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_unknown_group() -> None:
-    """The hint names others, or says why there are none."""
+    """The hint names other groups, or says why there are none."""
     with pytest.raises(NotThere) as caught:
         _run("r.jsonl", group="h", source="candidates")
     assert (caught.value.names, caught.value.hint) == (["h"], "there are g")

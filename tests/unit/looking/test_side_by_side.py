@@ -1,4 +1,4 @@
-"""Two answers held against each other."""
+"""Shows two answers side by side."""
 
 from prefpairs.render.conversation_lines import Line, plain_lines, turn_lines
 from prefpairs.render.escape_and_wrap import Row, Span
@@ -21,7 +21,7 @@ def _stretches(chosen: str, rejected: str) -> list[Block]:
 
 
 def _shape(chosen: str, rejected: str) -> list[tuple[bool, int, int]]:
-    """Whether each block is equal, and how many lines it has on both sides."""
+    """Whether each block is equal, and its number of lines on each side."""
     found = _stretches(chosen, rejected)
     return [(one.equal, len(one.chosen.lines), len(one.rejected.lines)) for one in found]
 
@@ -46,11 +46,11 @@ def _drawn(
     ]
 
 
-# Stretches --------------------------------------------------------------------------------
+# Blocks -----------------------------------------------------------------------------------
 
 
 def test_equal_lines_part_those_that_differ() -> None:
-    """In the order of both."""
+    """Equal lines separate different ones, in the order of both."""
     shared = "a line that both have"
     assert _shape(f"one\n{shared}\ntwo", f"uno\nuno\n{shared}\ndue") == [
         (False, 1, 2),
@@ -60,7 +60,7 @@ def test_equal_lines_part_those_that_differ() -> None:
 
 
 def test_lines_that_say_little_part_nothing() -> None:
-    """Blank lines and brackets are in all texts; at the ends they are equal nevertheless."""
+    """Blank lines and brackets separate nothing, but are equal at the ends."""
     assert _shape("{\none\n\n}\ntwo\n}", "{\nuno\n\n}\ndue\n}") == [
         (True, 1, 1),
         (False, 4, 4),
@@ -69,7 +69,7 @@ def test_lines_that_say_little_part_nothing() -> None:
 
 
 def test_headings_always_part() -> None:
-    """Turns are level with turns."""
+    """Headings always separate, so that turns are aligned."""
     chats = (
         [
             {"role": "assistant", "content": first},
@@ -82,13 +82,13 @@ def test_headings_always_part() -> None:
 
 
 def test_the_same_words_of_another_kind_are_not_equal() -> None:
-    """What is thought was not said."""
+    """Equal text of another kind is not equal: thinking is not an answer."""
     found = [*blocks([Line("a whole sentence", "thinking")], [Line("a whole sentence")])]
     assert [one.equal for one in found] == [False]
 
 
 def test_one_side_may_have_more() -> None:
-    """At the end, or anywhere."""
+    """One side may have more lines, at the end or anywhere."""
     assert _shape("a line that both have", "a line that both have\nand one more") == [
         (True, 1, 1),
         (False, 0, 1),
@@ -96,7 +96,7 @@ def test_one_side_may_have_more() -> None:
 
 
 def test_bounded_effort_shows_the_ends() -> None:
-    """Of answers that differ everywhere, common beginnings and ends are found all the same."""
+    """With bounded effort, common beginnings and ends are still found."""
     ours = "\n".join(["head", *(f"a{number} {number}" for number in range(30_000)), "tail"])
     theirs = "\n".join(["head", *(f"b{number} {number}" for number in range(30_000)), "tail"])
     assert _shape(ours, theirs) == [(True, 1, 1), (False, 30_000, 30_000), (True, 1, 1)]
@@ -106,7 +106,7 @@ def test_bounded_effort_shows_the_ends() -> None:
 
 
 def test_words_that_differ() -> None:
-    """They have a style of their own on each side."""
+    """Different words have a style on each side."""
     (row,) = _rows("the answer is 41", "the answer is 42")
     assert row.chosen == [Span("the answer is ", "chosen text"), Span("41", "chosen-differs text")]
     assert row.rejected == [
@@ -116,27 +116,27 @@ def test_words_that_differ() -> None:
 
 
 def test_marks_where_there_are_no_colours() -> None:
-    """Other ones on each side."""
+    """Without colors, there are marks, which differ by side."""
     assert _drawn("the answer is 41", "the answer is 42", marked=True) == [
         ("the answer is {+41+}", "|", "the answer is [-42-]")
     ]
 
 
 def test_texts_without_words_in_common_have_no_marks() -> None:
-    """All of them differ, which the columns say."""
+    """Texts without common words have no marks, since everything differs."""
     (row,) = _rows("aye", ELSEWHERE, marked=True)
     assert row == SideRow([Span("aye", "chosen text")], [Span(ELSEWHERE, "rejected text")])
 
 
 def test_how_far_lines_stand_in_is_not_marked() -> None:
-    """It is seen as it is; blanks at the end are not."""
+    """Different indentation is not marked, but trailing blanks are."""
     assert _drawn("  same words", "    same words ", marked=True) == [
         ("  same words", "|", "    same words[- -]")
     ]
 
 
 def test_white_space_alone_is_drawn() -> None:
-    """Nobody would see it."""
+    """Changes of only white space are drawn visibly."""
     assert _drawn("same\n", "same") == [("same", "=", "same"), ("↵", "|", "")]
     assert _drawn("same\n  \n", "same\n") == [
         ("same", "=", "same"),
@@ -149,7 +149,7 @@ def test_white_space_alone_is_drawn() -> None:
 
 
 def test_stretches_begin_level() -> None:
-    """The shorter side waits."""
+    """Blocks begin on the same row; the shorter side is padded."""
     shared = "a line that both have"
     assert _drawn(f"{'long ' * 9}\n{shared}", f"short\n{shared}", columns=24) == [
         ("long long long long long", "|", "short"),
@@ -159,7 +159,7 @@ def test_stretches_begin_level() -> None:
 
 
 def test_what_is_equal_is_folded() -> None:
-    """Three rows stay beside each change."""
+    """Equal rows are folded, except three next to each change."""
     shared = "\n".join(f"shared line number {number}" for number in range(12))
     drawn = _drawn(f"{shared}\naye\n{shared}\nnay\n{shared}", f"{shared}\n{shared}\n{shared}",
                    folded=True)  # fmt: skip
@@ -171,20 +171,20 @@ def test_what_is_equal_is_folded() -> None:
 
 
 def test_few_equal_rows_are_not_folded() -> None:
-    """A fold should save some."""
+    """A few equal rows are not folded."""
     shared = "\n".join(f"shared line number {number}" for number in range(6))
     assert len(_drawn(f"{shared}\naye", shared, folded=True)) == 7
     assert len(_drawn(f"{shared}\n{shared}\naye", f"{shared}\n{shared}", folded=True)) == 5
 
 
 def test_answers_that_look_the_same_are_not_folded() -> None:
-    """There would be nothing left to see."""
+    """Equal answers are not folded, or nothing would be shown."""
     shared = "\n".join(f"shared line number {number}" for number in range(60))
     assert len(_drawn(shared, shared, folded=True)) == 60
 
 
 def test_long_equal_lines_are_folded_by_their_rows() -> None:
-    """One line may fill a screen."""
+    """A long equal line is folded by rows, since it may fill a screen."""
     shared = "word " * 500
     drawn = _drawn(f"{shared}\naye", f"{shared}\nnay", folded=True)
     assert len(drawn) == 5
@@ -192,7 +192,7 @@ def test_long_equal_lines_are_folded_by_their_rows() -> None:
 
 
 def test_folds_end_between_lines() -> None:
-    """Half a line says little."""
+    """Folds do not split a line."""
     shared = [f"line {number} goes on in a second row" for number in range(9)]
     drawn = _drawn("\n".join([*shared, "aye", *shared]), "\n".join([*shared, "nay", *shared]), 24,
                    folded=True)  # fmt: skip
@@ -202,14 +202,14 @@ def test_folds_end_between_lines() -> None:
 
 
 def test_one_side() -> None:
-    """One above the other: the same rows, without those of the other side."""
+    """One above the other, each side has the same rows without those of the other."""
     found = TwoAnswers(_stretches("a line that both have\naye", "a line that both have\nnay"))
     for name, word in ((CHOSEN, "aye"), (REJECTED, "nay")):
         assert list(map(_text, one_side(found, name, 40))) == ["a line that both have", word]
 
 
 def test_rows_of_bodies_stand_in() -> None:
-    """All of them, also those that go on."""
+    """All rows of a body are indented, including continued ones."""
     lines = turn_lines([{"role": "assistant", "content": "one two three"}], "")
     found = TwoAnswers([*blocks(lines, lines)])
     rows = [_text(row.chosen) for row in side_by_side(found, 9)]

@@ -1,4 +1,4 @@
-"""A survey of pairs and of groups."""
+"""Surveys pairs and groups."""
 
 import pytest
 from survey_of_rows import Row, survey_of
@@ -8,13 +8,13 @@ from prefpairs.analysis.survey import WhatIf, survey_groups
 
 
 def row(prompt: str, chosen: str, rejected: str, gap: float | None = 1.0) -> Row:
-    """A pair with a gap that its scores explain."""
+    """A pair with a gap that its scores give."""
     scores = {} if gap is None else {"chosen_score": gap, "rejected_score": 0.0}
     return {"prompt": prompt, "chosen": chosen, "rejected": rejected, **scores}
 
 
 def test_repetitions() -> None:
-    """Duplicates, contradictions, and answers that stand on both sides."""
+    """Counts duplicates, contradictions, and answers on both sides."""
     found = survey_of(
         [
             row("Q", "a", "b"),
@@ -29,14 +29,14 @@ def test_repetitions() -> None:
 
 
 def test_tools_make_another_question() -> None:
-    """Prompts are the same only with the same tools."""
+    """Prompts with different tools are different."""
     tools = [{"type": "function", "function": {"name": "f"}}]
     found = survey_of([row("Q", "a", "b"), {**row("Q", "b", "a"), "tools": tools}])
     assert (found.prompts, found.contradictions, found.both_sides) == (2, 0, 0)
 
 
 def test_an_answer_to_another_prompt_counts_for_that_prompt() -> None:
-    """Pairs across prompts: the rejected answer belongs to its own question."""
+    """In a pair across prompts, the rejected answer counts for its own prompt."""
     other = survey_of([row("R", "x", "y")])
     assert other.both_sides == 0
     digest = "0" * 32
@@ -45,7 +45,7 @@ def test_an_answer_to_another_prompt_counts_for_that_prompt() -> None:
 
 
 def test_what_another_gap_would_leave() -> None:
-    """Pairs without a gap pass no bound; prompts count once."""
+    """Counts the pairs that other minimum gaps would leave; unknown gaps pass none."""
     found = survey_of([row("Q", "a", "b", 0.1), row("Q", "a", "c", 0.3), row("R", "a", "b", None)])
     assert found.what_if() == [
         WhatIf(0.0, 2, 1),
@@ -59,7 +59,7 @@ def test_what_another_gap_would_leave() -> None:
 
 
 def test_shortcuts_count_where_answers_differ() -> None:
-    """The most telling ones come first, whichever side; traits that no answer has are omitted."""
+    """The strongest shortcuts come first, in either direction; unused traits are omitted."""
     found = survey_of(
         [row("Q", "long answer", "short"), row("Q", "- ab", "cdef"), row("Q", "a", "bb")]
     )
@@ -82,12 +82,12 @@ def test_shortcuts_count_where_answers_differ() -> None:
     ],
 )
 def test_shortcuts_warn_beyond_chance(differ: int, chosen_more: int, *, warns: bool) -> None:
-    """Above 60 % or below 40 %, where a fair coin would hardly come there."""
+    """A warning needs more than 60 % or less than 40 %, beyond chance."""
     assert Shortcut("longer", differ, chosen_more).warns is warns
 
 
 def test_groups_of_equal_scores_are_low_or_high() -> None:
-    """Against the middle of all scores; a single candidate is no group of equals."""
+    """Groups of equal scores are low, middle or high; single candidates are no such group."""
     found = survey_groups([[0.0, 0.0], [1.0, 1.0, 1.0], [0.5, 0.5], [1.0, 0.0], [1.0], []])
     assert found.all_equal == {"low": 1, "middle": 1, "high": 1}
     assert (found.groups, found.with_spread) == (6, 1)
@@ -95,5 +95,5 @@ def test_groups_of_equal_scores_are_low_or_high() -> None:
 
 
 def test_where_all_scores_are_one_none_is_high() -> None:
-    """There is no range to be high in."""
+    """If all scores are equal, a group is in the middle."""
     assert survey_groups([[1.0, 1.0]]).all_equal == {"low": 0, "middle": 1, "high": 0}

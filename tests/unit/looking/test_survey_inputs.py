@@ -1,4 +1,4 @@
-"""Passes for those who look at pairs."""
+"""Passes over inputs for commands that look at pairs."""
 
 import json
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ PAIR = {"prompt": "Q", "chosen": "a", "rejected": "b"}
 
 
 def written(folder: Path, *files: Sequence[Row | str]) -> list[Input]:
-    """Files of these rows."""
+    """Files with these rows."""
     for place, rows in enumerate(files):
         lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
         (folder / f"{place}.jsonl").write_text("".join(f"{line}\n" for line in lines))
@@ -41,13 +41,13 @@ def rollouts(scores: Sequence[float]) -> list[Row]:
 
 
 def making(inputs: list[Input], strategy: str, options: PairOptions) -> Plan:
-    """A plan of pairs in the making."""
+    """A plan that makes pairs."""
     read = ReadPlan(inputs=inputs)
     return Plan(read=read, pair=PairPlan(read=read, options=replace(options, strategy=strategy)))
 
 
 def test_a_larger_gap_may_make_other_pairs(tmp_path: Path) -> None:
-    """Neighbours that are too close let 1.0 meet 0.0; a bound of the run's own holds, too."""
+    """With a larger gap, 1.0 may pair with 0.0 instead; the run's own bounds apply, too."""
     inputs = written(tmp_path, rollouts([1.0, 0.9, 0.0]))
     plan = making(inputs, "adjacent", PairOptions(min_gap=0.08))
     assert survey(plan, Ledger()).what_if == [
@@ -64,7 +64,7 @@ def test_a_larger_gap_may_make_other_pairs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("strategy", ["exhaustive", "adjacent"])
 def test_pairs_that_stand_ready_pass_any_gap(tmp_path: Path, strategy: str) -> None:
-    """As `pair` writes them whatever `--min-gap` says."""
+    """Ready-made pairs are included whatever `--min-gap` is, as in `pair`."""
     asked = {"role": "user", "content": "Q"}
     ready = {"state_messages": [asked], "chosen": "yes", "rejected": "no"}
     traces = [
@@ -89,7 +89,7 @@ def test_pairs_that_stand_ready_pass_any_gap(tmp_path: Path, strategy: str) -> N
 
 
 def test_groups_are_told_of_rollouts_only(tmp_path: Path) -> None:
-    """Pairs do not say who competed."""
+    """Only rollouts have figures about groups."""
     inputs = written(tmp_path, rollouts([1.0, 0.0]))
     found = survey(making(inputs, "best-vs-worst", PairOptions()), Ledger())
     assert found.groups is not None
@@ -100,7 +100,7 @@ def test_groups_are_told_of_rollouts_only(tmp_path: Path) -> None:
 
 
 def test_bad_rows_end_it(tmp_path: Path) -> None:
-    """Figures of half a file would be wrong."""
+    """Bad rows end the run, since figures of half a file would be wrong."""
     plan = Plan(read=InputPlan(inputs=written(tmp_path, [PAIR, "oops"])))
     with pytest.raises(BadRecords):
         survey(plan, Ledger())
@@ -121,5 +121,5 @@ def test_bad_rows_end_it(tmp_path: Path) -> None:
     ],
 )
 def test_kind_of_inputs(files: list[list[Row | str]], kind: str | None, tmp_path: Path) -> None:
-    """That of the first row which has one, in whichever file."""
+    """The kind is that of the first row that shows it, in any file."""
     assert kind_of_inputs(written(tmp_path, *files)) == kind

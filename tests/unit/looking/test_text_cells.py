@@ -1,4 +1,4 @@
-"""What a terminal shows of a text, and how wide that is."""
+"""How a terminal shows a text, and its width."""
 
 import sys
 import unicodedata
@@ -41,7 +41,7 @@ def test_visible_text(text: str, shown: str) -> None:
 
 
 def test_nothing_is_left_that_steers() -> None:
-    """All that the messages of the program write out is written out here, too."""
+    """Everything that is escaped in messages is escaped here, too."""
     for code in range(sys.maxunicode + 1):
         sign = chr(code)
         if printable(sign) != sign and sign != "\n":
@@ -50,7 +50,7 @@ def test_nothing_is_left_that_steers() -> None:
 
 
 def test_nothing_is_left_without_width() -> None:
-    """Of what has no width only marks on letters stay, and signs that are seen nevertheless."""
+    """The only zero-width characters left are combining marks and signs that are visible."""
     seen = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
     for code in range(sys.maxunicode + 1):
         sign = chr(code)
@@ -74,7 +74,7 @@ def test_nothing_is_left_without_width() -> None:
     ],
 )
 def test_columns_of(text: str, columns: int) -> None:
-    """Wide signs take two, marks on letters none."""
+    """Wide characters take two columns, combining marks none."""
     assert columns_of(text) == columns
 
 
@@ -91,11 +91,11 @@ def test_columns_of(text: str, columns: int) -> None:
     ],
 )
 def test_shortened(text: str, columns: int, left: str, right: str) -> None:
-    """It fits, and says that something is missing."""
+    """A shortened text fits, and shows that it was cut."""
     assert shortened(text, columns) == left
     assert shortened_at_left(text, columns) == right
 
 
 def test_one_line() -> None:
-    """Line feeds are written out, too."""
+    """Line feeds are escaped, too."""
     assert one_line("a\nb\x00") == "a\\nb\\x00"

@@ -1,4 +1,4 @@
-"""Who wins against whom."""
+"""Which model or step wins against which."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def wins(*metas: dict[str, Any], **row: str) -> Wins:
 
 
 def test_models_that_met() -> None:
-    """A row for each chosen one, a column for each rejected one."""
+    """A row for each chosen model, a column for each rejected one."""
     found = wins(
         {"chosen_model": "b", "rejected_model": "a"},
         {"chosen_model": "b", "rejected_model": "a"},
@@ -28,13 +28,13 @@ def test_models_that_met() -> None:
 
 
 def test_steps_are_ordered_by_number() -> None:
-    """Step 9 before step 10, and paths go by their last word."""
+    """Step 9 comes before step 10, and paths are named by their last part."""
     found = wins({"chosen_run.step": 10, "rejected_run.step": 9})
     assert found.matrices() == [Matrix("run.step", ["9", "10"], [[0, 0], [1, 0]])]
 
 
 def test_files_are_told_apart() -> None:
-    """By the origins of both answers."""
+    """Files are told apart by the origins of both answers."""
     found = wins({}, chosen_origin="new.jsonl:3", rejected_origin="old.jsonl:3#2")
     expected = Matrix("file", ["new.jsonl", "old.jsonl"], [[0, 1], [0, 0]])
     assert found.matrices() == [expected]
@@ -53,11 +53,11 @@ def test_files_are_told_apart() -> None:
     ],
 )
 def test_what_tells_nothing(meta: dict[str, Any]) -> None:
-    """One name alone, no name, or no model at all."""
+    """No matrix for a single name, no name, or no model."""
     assert wins(meta).matrices() == []
 
 
 def test_too_many_names_are_no_table() -> None:
-    """Nobody reads a table of a hundred columns; that there are so many is said."""
+    """No matrix for too many names, only their number."""
     found = wins(*({"chosen_step": step, "rejected_step": step + 1} for step in range(100)))
     assert (found.matrices(), found.too_many()) == ([], ["step"])

@@ -1,4 +1,4 @@
-"""Which words two texts share."""
+"""Finds the words that two texts share."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from prefpairs.analysis.text_diff import Effort, shared_words, words_of
     ],
 )
 def test_words(text: str, words: list[str]) -> None:
-    """Put together they are the text again."""
+    """The words joined together are the text."""
     assert words_of(text) == words
     assert "".join(words) == text
 
@@ -38,11 +38,11 @@ def _shared(left: str, right: str) -> list[str] | None:
         ("41", "42", None),
         ("", "something", None),
         ("nothing in common", "and so on", None),
-        # Few letters of many: the small words mean nothing.
+        # A few letters of many: short words mean nothing.
         ("we add the two sides of it", "one can see that the limit of a", None),
         # A blank between two changed words is part of the change.
         ("keep this: green apples now", "keep this: red pears now", ["keep this: ", " now"]),
-        # Twelve letters in common are no coincidence.
+        # Twelve common letters are no coincidence.
         (
             "wholly other words, but interesting ones in here",
             "those are changed: but interesting ones among us",
@@ -51,5 +51,5 @@ def _shared(left: str, right: str) -> list[str] | None:
     ],
 )
 def test_shared_words(left: str, right: str, shared: list[str] | None) -> None:
-    """Those in common, if that is enough to hold the texts against each other."""
+    """The shared words, if there are enough for a comparison."""
     assert _shared(left, right) == shared

@@ -38,7 +38,7 @@ def _pairs(
 
 
 def test_every_good_answer_gets_a_bad_one() -> None:
-    """Once each, of any prompt, in the order of the input."""
+    """Every good answer is chosen once, against a bad one of any prompt, in input order."""
     ledger = Ledger()
     pairs = _pairs(ROLLOUTS, ledger)
     assert [chosen for chosen, _ in pairs] == [f"A{number}" for number in range(1, 40, 2)]
@@ -47,20 +47,20 @@ def test_every_good_answer_gets_a_bad_one() -> None:
 
 
 def test_order_of_the_input_changes_no_pair() -> None:
-    """With the order of keys, not even the order of the output."""
+    """Shuffling changes no pair; with --order key, not even the output's order."""
     backwards = ROLLOUTS[::-1]
     assert sorted(_pairs(backwards)) == sorted(_pairs(ROLLOUTS))
     assert _pairs(backwards, order="key") == _pairs(ROLLOUTS, order="key")
 
 
 def test_several_rejected_ones() -> None:
-    """As many as asked for, none of them twice."""
+    """The requested number of rejected answers, each only once."""
     pairs = _pairs(ROLLOUTS, options=PairOptions(rejected_per_chosen=3))
     assert len(pairs) == len(set(pairs)) == 60
 
 
 def test_large_group_is_not_sorted_for_every_pair(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thousand answers to one prompt are ranked a few times, not for each pair again."""
+    """A thousand answers to one prompt are ranked a few times, not once per pair."""
     ranked = 0
     rank = CandidateColumns.rank
 
@@ -79,7 +79,7 @@ def test_large_group_is_not_sorted_for_every_pair(monkeypatch: pytest.MonkeyPatc
 
 
 def test_more_pairs_than_anyone_wants(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Too many pairs are refused beforehand; --yes-all lets it through."""
+    """Too many pairs are rejected in advance, unless --yes-all is given."""
     monkeypatch.setattr("prefpairs.engine.decide.MOST_PAIRS", 39)
     options = PairOptions(rejected_per_chosen=2)
     with pytest.raises(TooManyPairs) as caught:
@@ -90,7 +90,7 @@ def test_more_pairs_than_anyone_wants(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_copies_do_not_compete() -> None:
-    """A rollout that occurs twice is chosen once and counted as dropped."""
+    """A repeated rollout is chosen once and counted as dropped."""
     ledger = Ledger()
     pairs = _pairs([*ROLLOUTS, ROLLOUTS[1]._replace(origin="again:1")], ledger)
     assert [chosen for chosen, _ in pairs].count("A1") == 1
@@ -98,7 +98,7 @@ def test_copies_do_not_compete() -> None:
 
 
 def test_ties_across_prompts_are_ordered_by_their_text() -> None:
-    """Equal in score, index and answer: which one is written does not depend on order."""
+    """Ties in score, index and answer are broken by the text, not by order."""
     ties = [
         Candidate("g", "Q", "A", 0.9, None, meta={"n": 0}),
         Candidate("g", "Q", "A", 0.9, None, meta={"n": 1}),
@@ -113,7 +113,7 @@ def test_ties_across_prompts_are_ordered_by_their_text() -> None:
 
 
 def test_conflicting_copies_do_not_compete() -> None:
-    """Unless they are to be kept."""
+    """Copies with conflicting scores are not paired, unless they are kept on request."""
     conflict = [*ROLLOUTS, ROLLOUTS[1]._replace(score=0.1)]
     keep = ReadOptions(keep_rows=frozenset({"conflicting_scores"}))
     ledger = Ledger()
@@ -123,7 +123,7 @@ def test_conflicting_copies_do_not_compete() -> None:
 
 
 def test_equal_rollouts_of_two_tasks_differ_by_their_task() -> None:
-    """Which of them is paired does not depend on which of them came first."""
+    """Equal rollouts of two tasks are ordered by task, not by arrival."""
     ties = [
         Candidate("P", "P", "A", 0.0, 0, meta={"source_task": f"t{number}"}) for number in range(9)
     ]

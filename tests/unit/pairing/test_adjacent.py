@@ -1,4 +1,4 @@
-"""adjacent: neighbouring scores."""
+"""adjacent: neighboring scores."""
 
 from typing import Any
 
@@ -28,6 +28,6 @@ from prefpairs.strategies.options import PairOptions
 def test_next_lower_score(
     scores: list[float], digests: str, options: dict[str, Any], pairs: list[Positions]
 ) -> None:
-    """Each score once, against the nearest lower one that it may meet; widest first."""
+    """Each score once, against the nearest allowed lower one; widest first."""
     group = Group(scores, [digest.encode() for digest in digests])
     assert list(adjacent(group, PairOptions(**options))) == pairs

@@ -1,4 +1,4 @@
-"""The pairs that may be made of a group, held against a list of all of them."""
+"""The allowed pairs of a group, compared with a list of all pairs."""
 
 import time
 from collections.abc import Iterable
@@ -38,7 +38,7 @@ def _gap(group: Group, pair: Positions) -> Decimal:
 def _all_pairs(
     group: Group, options: PairOptions, chosen: Iterable[int], rejected: Iterable[int]
 ) -> list[Positions]:
-    """What the laws and the options allow, pair by pair, in decimal."""
+    """The pairs allowed by the laws and the options, found one by one in decimal."""
     floor = Decimal(-1) if options.min_chosen_score is None else _exact(options.min_chosen_score)
     widest = Decimal(2) if options.max_gap is None else _exact(options.max_gap)
     return [
@@ -96,26 +96,26 @@ def test_group_of_nobody() -> None:
 
 
 def test_group_of_one() -> None:
-    """Nobody is compared with himself."""
+    """A single candidate has no pair."""
     allowed = AllowedPairs(Group([1.0], [b"a"]), PairOptions())
     assert (list(allowed), len(allowed), allowed.widest()) == ([], 0, None)
 
 
 def test_ties_never_pair() -> None:
-    """Equal scores are no preference, whatever the answers."""
+    """Equal scores never pair, whatever the answers."""
     allowed = AllowedPairs(Group([0.5, 0.5], [b"a", b"b"]), PairOptions())
     assert (list(allowed), len(allowed), allowed.widest()) == ([], 0, None)
 
 
 def test_ties_never_pair_between_narrowed_sides() -> None:
-    """Neither where the two sides are different places."""
+    """Ties between separately narrowed sides never pair, either."""
     group = Group([0.5, 0.5], [b"a", b"b"])
     allowed = AllowedPairs(group, PairOptions(), chosen=range(1), rejected=range(1, 2))
     assert (list(allowed), len(allowed), allowed.widest()) == ([], 0, None)
 
 
 def test_equal_answers_never_pair() -> None:
-    """One answer with two scores is no preference."""
+    """One answer with two scores never pairs with itself."""
     allowed = AllowedPairs(Group([0.9, 0.1], [b"a", b"a"]), PairOptions())
     assert (list(allowed), len(allowed), allowed.widest()) == ([], 0, None)
 
@@ -133,7 +133,7 @@ def test_largest_gap_is_decimal() -> None:
 
 
 def test_least_chosen_score_is_inclusive() -> None:
-    """It bounds the chosen side alone."""
+    """The bound applies to the chosen score only."""
     group = Group([0.6, 0.5, 0.4, 0.1], [b"a", b"b", b"c", b"d"])
     assert list(AllowedPairs(group, PairOptions(min_chosen_score=0.5))) == [
         (0, 3),
@@ -145,13 +145,13 @@ def test_least_chosen_score_is_inclusive() -> None:
 
 
 def test_widest_is_found_behind_an_illegal_one() -> None:
-    """Best and worst gave one answer; the next widest pair is legal."""
+    """If best and worst are the same answer, the next widest pair is found."""
     group = Group([1.0, 0.9, 0.0], [b"a", b"b", b"a"])
     assert AllowedPairs(group, PairOptions()).widest() == (1, 2)
 
 
 def test_numbers_skip_equal_answers() -> None:
-    """A number leads to a pair even between many equal answers."""
+    """Pair numbers are consecutive, even between many equal answers."""
     group = Group([1.0, 0.4, 0.3, 0.2, 0.1], [b"a", b"a", b"b", b"a", b"b"])
     allowed = AllowedPairs(group, PairOptions())
     assert [allowed[number] for number in range(len(allowed))] == [
@@ -165,7 +165,7 @@ def test_numbers_skip_equal_answers() -> None:
 
 
 def test_large_group_costs_no_more_than_its_size() -> None:
-    """Of 100,000 candidates the first pairs, the number of pairs and one of them come at once."""
+    """With 100,000 candidates, the first pairs, their number and one of them are found at once."""
     size = 100_000
     scores = [float(place < size // 2) for place in range(size)]
     allowed = AllowedPairs(Group(scores, [b"%d" % place for place in range(size)]), PairOptions())
@@ -177,7 +177,7 @@ def test_large_group_costs_no_more_than_its_size() -> None:
 
 
 def test_number_of_pairs_among_equal_answers() -> None:
-    """Counting the pairs of 50,000 equal answers is quick."""
+    """The pairs of 50,000 equal answers are counted quickly."""
     size = 50_000
     scores = [float(place < size // 2) for place in range(size)]
     allowed = AllowedPairs(Group(scores, [b"a"] * (size - 1) + [b"b"]), PairOptions())

@@ -23,7 +23,7 @@ from prefpairs.strategies.options import PairOptions
     ],
 )
 def test_widest_pair(scores: list[float], digests: str, pairs: list[Positions]) -> None:
-    """The first of the best against the first of the worst that may meet."""
+    """The first of the best against the first of the worst that may be paired."""
     group = Group(scores, [digest.encode() for digest in digests])
     assert list(best_vs_worst(group, PairOptions())) == pairs
 
@@ -43,6 +43,6 @@ def test_widest_pair(scores: list[float], digests: str, pairs: list[Positions]) 
     ],
 )
 def test_bounds(options: PairOptions, pairs: list[Positions]) -> None:
-    """Where the widest pair breaks a bound, the next widest that keeps them all."""
+    """If the widest pair is out of bounds, the next widest within them is taken."""
     group = Group([1.0, 0.4, 0.0], [b"a", b"b", b"c"])
     assert list(best_vs_worst(group, options)) == pairs

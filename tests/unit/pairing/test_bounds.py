@@ -1,4 +1,4 @@
-"""How many pairs the bounds of `pair` leave out."""
+"""How many pairs the bounds of `pair` exclude."""
 
 from collections import Counter
 from itertools import permutations
@@ -20,7 +20,7 @@ TENTHS = [tenth / 10 for tenth in range(11)]
 
 
 def _left_out(group: Group, **words: Any) -> tuple[int, dict[str, int]]:
-    """How many pairs are made, and what the bounds leave out."""
+    """The number of pairs made, and those that the bounds exclude."""
     options = PairOptions(**words)
     _, strategy = strategy_named(options.strategy)
     found = how_many(strategy(group, options))
@@ -72,7 +72,7 @@ def test_left_out(words: dict[str, Any], made: int, lost: dict[str, int]) -> Non
     ],
 )
 def test_without_bounds_nothing_is_counted(words: dict[str, Any], *, bounded: bool) -> None:
-    """The defaults of stratified are bounds, too; pairs across prompts have no count."""
+    """The defaults of stratified count as bounds; pairs across prompts are not counted."""
     assert bool(Bounds(PairOptions(**words))) == bounded
 
 
@@ -96,7 +96,7 @@ def _bounds(drawn: st.DrawFn) -> dict[str, Any]:
 
 
 def _one_by_one(group: Group, *, stratified: bool, **words: Any) -> Counter[str]:
-    """What becomes of each pair of answers that differ, by the scores alone."""
+    """The outcome of each pair of different answers, from scores alone."""
     became = Counter[str]()
     least = words["high_threshold"] if stratified else 0.0
     least = max(least, words["min_chosen_score"] or 0.0)
@@ -122,7 +122,7 @@ def _one_by_one(group: Group, *, stratified: bool, **words: Any) -> Counter[str]
 @given(group=_groups(), words=_bounds(), stratified=st.booleans())
 @examples(300)
 def test_each_pair_counts_once(group: Group, words: dict[str, Any], *, stratified: bool) -> None:
-    """As a plain loop over all pairs finds them."""
+    """The counts equal those of a loop over all pairs."""
     strategy = "stratified" if stratified else "exhaustive"
     made, lost = _left_out(group, strategy=strategy, **words)
     assert +_one_by_one(group, stratified=stratified, **words) == +Counter({"made": made, **lost})
@@ -133,7 +133,7 @@ def test_each_pair_counts_once(group: Group, words: dict[str, Any], *, stratifie
 def test_nothing_is_lost_without_a_bound_that_does_it(
     group: Group, words: dict[str, Any], strategy: str
 ) -> None:
-    """A reason is one of a bound that is set, and counts are positive."""
+    """Only bounds that are set appear as reasons, with positive counts."""
     _, lost = _left_out(group, strategy=strategy, **words)
     reasons = {
         "score_too_low": words["min_chosen_score"] is not None or strategy == "stratified",

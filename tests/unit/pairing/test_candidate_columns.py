@@ -1,4 +1,4 @@
-"""What is remembered of each candidate."""
+"""The columns of candidates."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def _columns(*candidates: Candidate) -> CandidateColumns:
 
 
 def test_candidate_comes_back_by_its_number() -> None:
-    """Score, digest, place and group."""
+    """A candidate's score, digest, position and group are found by its number."""
     columns = _columns(ONE)
     columns.begin_file(2)
     columns.add_row([ONE, ONE._replace(response="B", score=-1.0)], 2**40, 7, 2**31)
@@ -37,14 +37,14 @@ def test_candidate_comes_back_by_its_number() -> None:
 
 
 def test_groups_in_order_of_arrival() -> None:
-    """Members keep their order, groups the order of their first one."""
+    """Members keep their order; groups are ordered by their first member."""
     columns = _columns(*[ONE._replace(group=group) for group in "abacab"])
     assert [list(columns.members(group)) for group in range(3)] == [[0, 2, 4], [1, 5], [3]]
     assert list(columns.group_keys()) == [digest_group(g, digest_prompt("Q"), b"") for g in "abc"]
 
 
 def test_what_competes_shares_key_prompt_and_tools() -> None:
-    """Each of the three makes another group; prompt as text or chat does not."""
+    """Key, prompt and tools each make another group; the prompt as text or chat does not."""
     columns = _columns(
         ONE,
         ONE._replace(prompt=[{"role": "user", "content": "Q"}]),
@@ -57,7 +57,7 @@ def test_what_competes_shares_key_prompt_and_tools() -> None:
 
 
 def test_rank_is_score_then_index_then_content() -> None:
-    """Best first; candidates without an index come after those with one; arrival never matters."""
+    """Best first; candidates without an index come last; input order never matters."""
     candidates = [
         ONE._replace(score=0.1, index=0),
         ONE._replace(score=0.9, index=None),
@@ -70,7 +70,7 @@ def test_rank_is_score_then_index_then_content() -> None:
 
 
 def test_rank_of_equal_scores_and_indexes_is_the_content() -> None:
-    """The digest decides, in one order whatever came first."""
+    """Equal scores and indexes are ordered by digest, whatever came first."""
     answers = ["A", "B", "C", "D"]
     ranked = []
     for order in (answers, answers[::-1]):
@@ -80,7 +80,7 @@ def test_rank_of_equal_scores_and_indexes_is_the_content() -> None:
 
 
 def test_rollout_is_task_index_and_content() -> None:
-    """Equal for copies of one rollout, different for anything else, unknown without an index."""
+    """Equal for copies of one rollout, different otherwise, unknown without an index."""
     columns = _columns(
         ONE,
         ONE._replace(score=0.9, origin="elsewhere:1"),
@@ -96,7 +96,7 @@ def test_rollout_is_task_index_and_content() -> None:
 
 
 def test_most_pairs() -> None:
-    """N over 2 of every group."""
+    """The number of pairs in all groups, n over 2 in each."""
     columns = _columns(*[ONE._replace(group=group) for group in "aaaabbbc"])
     assert columns.most_pairs() == 6 + 3
 
@@ -112,14 +112,14 @@ def test_most_pairs() -> None:
     ],
 )
 def test_a_group_in_order(indexes: list[int | None], answers: str, *, distinct: bool) -> None:
-    """By rank(); distinct if all have an index, or none and another answer each."""
+    """Sorted by rank(); distinct if all have indexes, or none and different answers."""
     given = list(zip(indexes, answers, strict=True))
     columns = _columns(*[ONE._replace(index=number, response=answer) for number, answer in given])
     assert columns.ranked(0) == (sorted(range(3), key=columns.rank), distinct)
 
 
 def test_a_row_of_several_is_all_of_them_one_by_one() -> None:
-    """Its candidates have slots of one record; those of other rows are the first of theirs."""
+    """Adding a row of several candidates equals adding them singly, with slots of one record."""
     several = [ONE, ONE._replace(index=None, group="h"), ONE._replace(meta={TASK: "t"})]
     whole, single, places = CandidateColumns(), CandidateColumns(), []
     whole.begin_file(0)
@@ -137,7 +137,7 @@ def test_a_row_of_several_is_all_of_them_one_by_one() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 1 << 14])
 def test_joined_block_by_block(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of any size give what indexing all rows at once gives, places included."""
+    """Blocks of any size give what indexing all rows at once gives, including positions."""
     monkeypatch.setattr("prefpairs.engine.candidate_columns._BLOCK", size)
     rows = [(2, "ab"), (7, "c"), (8, "dea"), (9, "f"), (12, "gc"), (13, "h")]
 
@@ -164,13 +164,13 @@ def test_joined_block_by_block(size: int, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_empty_index() -> None:
-    """Nothing was added."""
+    """Columns without candidates are empty."""
     columns = CandidateColumns()
     assert (len(columns), list(columns.group_keys()), columns.most_pairs()) == (0, [], 0)
 
 
 def test_question_of_a_candidate() -> None:
-    """The digests of the name of its group, its prompt and its tools, as pairs have them."""
+    """The digests of a candidate's group, prompt and tools, as in pairs."""
     tools = [{"type": "function", "function": {"name": "add"}}]
     candidates = [
         ONE,
@@ -195,7 +195,7 @@ def test_question_of_a_candidate() -> None:
 
 
 def test_groups_of_one_answer_and_several_scores() -> None:
-    """Not where the scores are equal, nor where any answer differs; order decides nothing."""
+    """Groups with a single answer and different scores are found, in any order."""
     same = [Candidate("a", "Q", "G", 1.0), Candidate("a", "Q", "G", 0.0)]
     tied = [Candidate("b", "R", "G", 1.0), Candidate("b", "R", "G", 1.0)]
     varied = [Candidate("c", "S", "G", 1.0), Candidate("c", "S", "G", 0.0)]

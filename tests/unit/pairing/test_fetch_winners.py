@@ -1,4 +1,4 @@
-"""Candidates that were indexed, fetched again when they have won."""
+"""Fetches the contents of indexed candidates that won."""
 
 import os
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ A, B = (Candidate("g", "Q", answer, 0.5) for answer in "AB")
 
 
 class Reads:
-    """Reads every record as the same candidates, and remembers which ones it read."""
+    """Reads every record as the same candidates, and records which ones it read."""
 
     def __init__(self, *kept: Candidate) -> None:
         self.kept = list(kept)
@@ -33,7 +33,7 @@ class Reads:
 
 @contextmanager
 def _store(folder: Path, read: Reads, *rows: list[Candidate]) -> Iterator[CandidateStore]:
-    """Rows of four bytes were indexed with these candidates, and are read again by `read`."""
+    """A store that indexed these candidates from rows of four bytes, and rereads with `read`."""
     path = folder / "r.jsonl"
     path.write_bytes(b"one\ntwo\n")
     with CandidateStore(PairPlan(read=ReadPlan(inputs=[]))) as store:
@@ -45,7 +45,7 @@ def _store(folder: Path, read: Reads, *rows: list[Candidate]) -> Iterator[Candid
 
 
 def test_fetch(tmp_path: Path) -> None:
-    """The record is read again, and the candidate says where it came from."""
+    """The record is read again, and the candidate gets its origin."""
     read = Reads(A, B)
     with _store(tmp_path, read, [], [A, B]) as store:
         assert store.fetch(1) == B._replace(origin="r.jsonl:2#2")
@@ -53,7 +53,7 @@ def test_fetch(tmp_path: Path) -> None:
 
 
 def test_record_is_read_once(tmp_path: Path) -> None:
-    """One record may hold many candidates, and reading it again is expensive."""
+    """A record with several candidates is read only once."""
     read = Reads(A, B)
     with _store(tmp_path, read, [A, B]) as store:
         fetched = [store.fetch(number).response for number in (0, 1, 0)]
@@ -64,7 +64,7 @@ def test_record_is_read_once(tmp_path: Path) -> None:
 def test_what_is_remembered_is_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
 ) -> None:
-    """Records read long ago are read again."""
+    """The cache is bounded: records read long ago are read again."""
     monkeypatch.setattr(f"prefpairs.files.fetch_records.{bound}", most)
     read = Reads(A)
     with _store(tmp_path, read, [A], [A]) as store:
@@ -79,14 +79,14 @@ def test_what_is_remembered_is_bounded(
     ids=["none", "another answer", "another score"],
 )
 def test_record_that_reads_otherwise_than_before(tmp_path: Path, read_now: Reads) -> None:
-    """A file that changed behind the clock's back is an error, never a wrong pair."""
+    """A record that changed in a file of the same size and time is an error."""
     with _store(tmp_path, read_now, [A]) as store, pytest.raises(InputChanged) as caught:
         store.fetch(0)
     assert caught.value.path == "r.jsonl"
 
 
 def test_record_that_cannot_be_read_any_more(tmp_path: Path) -> None:
-    """Neither is it a bad row: it was a good one."""
+    """A record that became unreadable is a changed input, not a bad row."""
 
     class Refuses(Reads):
         def __call__(self, record: bytes) -> RowOutcome:
@@ -97,7 +97,7 @@ def test_record_that_cannot_be_read_any_more(tmp_path: Path) -> None:
 
 
 def test_check_looks_at_every_file(tmp_path: Path) -> None:
-    """A change after the last fetch is found."""
+    """A change after the last fetch is found by the final check."""
     with _store(tmp_path, Reads(A), [A]) as store:
         store.fetch(0)
         store.check()
@@ -128,7 +128,7 @@ def test_records_of_any_kind(tmp_path: Path) -> None:
 
 
 def test_record_beyond_the_end(tmp_path: Path) -> None:
-    """If it is no longer there, the file has changed."""
+    """A record beyond the end of the file means that it changed."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(b"one\n")
     with RecordFetcher[bytes]() as records:
@@ -141,7 +141,7 @@ def test_record_beyond_the_end(tmp_path: Path) -> None:
 def test_one_record_is_cached_however_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The one that was read last is kept, and is read once."""
+    """The last record is cached, whatever its size."""
     monkeypatch.setattr("prefpairs.files.fetch_records._MOST_CACHED_BYTES", 1)
     read = Reads(A)
     with _store(tmp_path, read, [A]) as store:

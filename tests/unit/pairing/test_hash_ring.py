@@ -1,4 +1,4 @@
-"""A fair draw of what follows in a ring, held against a plain walk."""
+"""A fair draw of the next members of a ring, compared with a plain walk."""
 
 from collections import Counter
 
@@ -21,7 +21,7 @@ MEMBERS = st.lists(
 def test_against_a_plain_walk(
     members: list[tuple[int, float, str]], start: int, count: int, highest: float
 ) -> None:
-    """The first ones from a hash on, around the ring, that fit and hold another answer."""
+    """The first members from a hash on, around the ring, that fit and have other answers."""
     hashes = [member[0] for member in members]
     scores = [member[1] for member in members]
     answers = [member[2] for member in members]
@@ -35,14 +35,14 @@ def test_against_a_plain_walk(
 
 
 def test_some_places_of_a_larger_list() -> None:
-    """Places keep their numbers."""
+    """Positions in a larger list keep their numbers."""
     ring = HashRing([5, 9], [0.0] * 10, lambda _: b"b", lambda at: at)
     drawn = [ring.draw(at, b"a", range(2), lambda _: True, 1) for at in (0, 6, 10)]
     assert drawn == [[5], [9], [5]]
 
 
 def test_draws_are_spread() -> None:
-    """With random hashes no candidate is drawn much more often than its share of the ring."""
+    """With random hashes, candidates are drawn in proportion to their arc of the ring."""
     ring = HashRing(range(100), [0.0] * 100, lambda _: b"b", lambda at: draw(0, "x", b"%d" % at))
     starts = [draw(0, "y", b"%d" % number) for number in range(10_000)]
     drawn = Counter(ring.draw(at, b"a", range(100), lambda _: True, 1)[0] for at in starts)

@@ -1,4 +1,4 @@
-"""Inputs to the columns: how each input is indexed, and by how many processes."""
+"""How each input is indexed, and by how many processes."""
 
 import gzip
 import os
@@ -40,7 +40,7 @@ ANSWERS = [(f"A{number}", number / 10) for number in range(8)]
 
 
 def _indexed(path: Path, ledger: Ledger | None = None, **more: Any) -> list[Candidate]:
-    """The candidates of a file, indexed and fetched."""
+    """The candidates of a file after indexing and fetching."""
     limit, workers = more.pop("limit", None), more.pop("workers", None)
     read = ReadPlan(inputs=find_inputs([str(path)]), limit=limit)
     with CandidateStore(PairPlan(read=read, options=PairOptions(workers=workers))) as store:
@@ -54,7 +54,7 @@ def _answers(candidates: list[Candidate]) -> list[tuple[str, float]]:
 
 @pytest.fixture(name="others")
 def _others(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many worker processes each file got; the native core has none."""
+    """The number of worker processes per file, without the native core."""
     monkeypatch.setenv(VARIABLE, "0")
     numbers = []
     before = IndexWorkers.__init__
@@ -73,7 +73,7 @@ def _others(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_workers_that_are_asked_for(
     tmp_path: Path, others: list[int], workers: int | None, expected: int
 ) -> None:
-    """The number is obeyed at any size, as far as there are lines; a small file needs none."""
+    """--workers is obeyed for any size, up to the number of lines."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(data_of(ROWS))
     found = _indexed(path, workers=workers)
@@ -90,7 +90,7 @@ def test_workers_by_default(
     cores: int,
     expected: int,
 ) -> None:
-    """One a core, if the file is large enough."""
+    """By default, a large enough file gets a worker per core."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(data_of(ROWS))
     monkeypatch.setattr(candidate_store, "_WORTH_A_WORKER", path.stat().st_size // 5)
@@ -111,14 +111,14 @@ def _array(path: Path) -> None:
 def test_what_is_no_file_of_lines_gets_no_workers(
     tmp_path: Path, others: list[int], write: Callable[[Path], None]
 ) -> None:
-    """It is read from one end to the other."""
+    """Inputs that are not files of lines are read by one process."""
     write(tmp_path / "r")
     assert _answers(_indexed(tmp_path / "r", workers=3)) == ANSWERS
     assert others == []
 
 
 def test_limited_rows_get_no_workers(tmp_path: Path, others: list[int]) -> None:
-    """The first so many are the first of the file."""
+    """With a limit, the first rows of the file are read by one process."""
     path, ledger = tmp_path / "r.jsonl", Ledger()
     path.write_bytes(b"\n" + data_of(ROWS))
     assert _answers(_indexed(path, ledger, limit=3, workers=3)) == ANSWERS[:3]
@@ -126,7 +126,7 @@ def test_limited_rows_get_no_workers(tmp_path: Path, others: list[int]) -> None:
 
 
 def test_byte_order_mark_is_no_line(tmp_path: Path, others: list[int]) -> None:
-    """Lines begin behind it, wherever they are fetched from."""
+    """Lines begin after the byte order mark, also when they are fetched."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(b"\xef\xbb\xbf" + data_of(ROWS))
     assert _answers(_indexed(path, workers=4)) == ANSWERS
@@ -134,7 +134,7 @@ def test_byte_order_mark_is_no_line(tmp_path: Path, others: list[int]) -> None:
 
 
 def test_trouble_has_the_name_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the system says while lines are read."""
+    """Any OSError while lines are read names the file."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(data_of(ROWS))
 

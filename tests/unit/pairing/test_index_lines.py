@@ -1,4 +1,4 @@
-"""Lines to the columns, a byte range at a time."""
+"""Lines to columns, one byte range at a time."""
 
 import io
 import json
@@ -24,7 +24,7 @@ from prefpairs.sources.base import FastReader, IndexedRow, RecordReader
 
 
 class Run:
-    """An indexer, and what it fills."""
+    """An indexer and its columns and counts."""
 
     def __init__(self, how: RecordReader | None = None) -> None:
         self.columns, self.ledger = CandidateColumns(), Ledger()
@@ -39,7 +39,7 @@ class Run:
         self.indexer.index(io.BufferedReader(io.BytesIO(b"".join(lines))), offset)
 
     def places(self) -> list[tuple[int, ...]]:
-        """Where each candidate is."""
+        """The position of each candidate."""
         return [self.columns.place(number) for number in range(len(self.columns))]
 
 
@@ -59,7 +59,7 @@ def _odd(reward: Any = 1.0) -> Row:
 
 
 def test_places_of_rows_of_all_shapes() -> None:
-    """RecordFile, offset, length, slot and the number of the line; blank lines count as lines."""
+    """File, offset, length, slot and line number; blank lines count as lines."""
     rows = [data_of([row]) for row in (_rollout(), _odd(), _rollout("B"))]
     run = Run()
     run.lines(rows[0], b"\n", rows[1], b"{\n", rows[2], offset=3)
@@ -74,7 +74,7 @@ def test_places_of_rows_of_all_shapes() -> None:
 
 
 def test_ledgers() -> None:
-    """Rows of the usual shape are booked as all others are."""
+    """Rows of the fast reader are counted like all others."""
     run = Run()
     rows = [_rollout(), _rollout(reward=None), _rollout(x="cut \ud83d"), _odd(), _odd("high")]
     run.lines(data_of(rows))
@@ -89,7 +89,7 @@ def test_ledgers() -> None:
 
 
 def test_numbers_continue_from_range_to_range() -> None:
-    """Blank lines at the end of a range count, too."""
+    """Line numbers continue from range to range, including blank lines."""
     run, row = Run(), data_of([_rollout()])
     run.lines(row, b"\n", b"  \n")
     run.lines(row, row, offset=len(row) + 4)
@@ -99,7 +99,7 @@ def test_numbers_continue_from_range_to_range() -> None:
 
 @pytest.mark.parametrize("count", [255, 256, 257, 512, 600])
 def test_more_lines_than_are_taken_at_once(count: int) -> None:
-    """None is lost or moved where a block ends."""
+    """No line is lost or moved at the end of a block."""
     lines = [data_of([_rollout() if number % 7 else _odd()]) for number in range(count)]
     run = Run()
     run.lines(*lines)
@@ -111,7 +111,7 @@ def test_more_lines_than_are_taken_at_once(count: int) -> None:
 
 @pytest.mark.parametrize("by", ["read", "read_question"])
 def test_who_asks_first_is_read(by: str) -> None:
-    """One row of each question is read, its answer only if need be; all others are scanned."""
+    """One row of each question is decoded; all others are only scanned."""
     how = source_named("nemo-gym").open_reader([], ReadOptions(), "r.jsonl")
     assert how.fast_reader
     fast_reader, asked = how.fast_reader, Counter[bytes]()
@@ -137,7 +137,7 @@ def test_who_asks_first_is_read(by: str) -> None:
 
 @pytest.mark.parametrize("read_question", [None, lambda _: None])
 def test_question_that_the_fast_reader_cannot_read(read_question: Any) -> None:
-    """What was scanned counts for nothing; the row is read as every source reads it."""
+    """The scanned values are discarded, and the row is read by the general reader."""
 
     def scan_all(lines: Sequence[bytes]) -> list[IndexedRow | None]:
         return [(b"?", 9.0, 9, bytes(16), ()) for _ in lines]
@@ -151,7 +151,7 @@ def test_question_that_the_fast_reader_cannot_read(read_question: Any) -> None:
 
 
 def test_source_without_a_shortcut() -> None:
-    """Every row is read; one may hold several candidates."""
+    """Without a fast reader, every row is decoded; it may have several candidates."""
     row = json.dumps({"prompt": "Q", "responses": ["", "A", "B"], "rewards": [2, 1, 0]}).encode()
     run = Run(source_named("generic").open_reader([row], ReadOptions(), "r.jsonl"))
     run.lines(b"\n", row)
@@ -160,7 +160,7 @@ def test_source_without_a_shortcut() -> None:
 
 
 def test_what_another_process_found_is_joined() -> None:
-    """Candidates, groups in order of first arrival, counts, and the numbers of lines behind."""
+    """Joins candidates, groups in order of first occurrence, counts, and line numbers."""
     rows = [_rollout(str(number), _ng_task_index=number % 3) for number in range(9)]
     whole, here, there = Run(), Run(), Run()
     lines = [b"\n", *[data_of([row]) for row in rows], b"\n"]
@@ -182,7 +182,7 @@ def test_what_another_process_found_is_joined() -> None:
 
 
 def test_another_process_found_nothing() -> None:
-    """A range of blank lines moves the numbers of the lines after it."""
+    """A range of blank lines shifts the numbers of later lines."""
     run, nothing = Run(), Counter[str]()
     counts = RowCounts(0, 0, nothing, 0, nothing, nothing)
     assert run.indexer.join(IndexedRange(4, counts, [], [], 0), iter(()))
@@ -191,7 +191,7 @@ def test_another_process_found_nothing() -> None:
 
 
 def test_another_process_was_shown_something_else() -> None:
-    """Nothing of it is joined: indexing the range again then meets the row."""
+    """A range with contradicting facts is not joined; indexing it again finds the row."""
     row = {"prompt": "Q", "response": "A", "answer": "B", "score": 1}
     run = Run(source_named("generic").open_reader([], ReadOptions(), "r.jsonl"))
     run.lines(data_of([row]))
@@ -204,7 +204,7 @@ def test_another_process_was_shown_something_else() -> None:
 
 
 def test_long_lines_do_not_pile_up() -> None:
-    """What is taken at once is bounded by size, too."""
+    """Blocks are limited by size, too."""
     run, lines = Run(), io.BytesIO(data_of([_rollout("A" * 1_000_000)]) * 24)
     tracemalloc.start()
     run.indexer.index(lines, 0)

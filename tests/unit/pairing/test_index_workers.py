@@ -1,4 +1,4 @@
-"""Worker processes that index byte ranges, and what happens if they fail."""
+"""Worker processes that index byte ranges, and their failures."""
 
 import json
 import multiprocessing
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.full
 
 @pytest.fixture(autouse=True)
 def _python_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The native core has threads instead of workers."""
+    """Disables the native core, which has threads instead of workers."""
     monkeypatch.setenv(VARIABLE, "0")
 
 
@@ -46,7 +46,7 @@ work = index_lines._work  # noqa: SLF001 - what a worker does is what fails here
 
 @pytest.fixture(autouse=True)
 def _no_child_is_left() -> Iterator[None]:
-    """Whatever happens, they are gone."""
+    """No child process is left."""
     yield
     assert multiprocessing.active_children() == []
 
@@ -84,7 +84,7 @@ def _begins_to_tell(_: Job, __: Counter, sender: Connection) -> None:
 def test_workers_that_send_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: Callable[..., None]
 ) -> None:
-    """The parent indexes their ranges."""
+    """If workers send nothing, the parent indexes their ranges."""
     monkeypatch.setattr(index_lines, "_work", fails)
     ledger = Ledger()
     assert _run(tmp_path, data_of(ROWS), ledger) == CHOSEN
@@ -92,7 +92,7 @@ def test_workers_that_send_nothing(
 
 
 def test_one_worker_of_several_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the others found is taken."""
+    """If one worker dies, the results of the others are used."""
     data = data_of(ROWS)
 
     def some(job: Job, passed: Counter, sender: Connection) -> None:
@@ -103,7 +103,7 @@ def test_one_worker_of_several_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def _steps(folder: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> list[Step]:
-    """The progress of a run each time a range was joined from a worker, or indexed by us."""
+    """The progress after each range that was joined from a worker or indexed by us."""
     ledger, seen = Ledger(), []
     joined, indexed = LineIndexer.join, LineIndexer.index
 
@@ -128,7 +128,7 @@ def _steps(folder: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> list[S
 def test_bytes_are_counted_wherever_they_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: Callable[..., None] | None
 ) -> None:
-    """Once, also where a worker has read part of its range for nothing."""
+    """Bytes are counted once, even if a worker read part of its range in vain."""
     if fails is not None:
 
         def fails_late(job: Job, passed: Counter, sender: Connection) -> None:
@@ -146,7 +146,7 @@ def test_bytes_are_counted_wherever_they_are_read(
 def test_bytes_of_workers_that_share_no_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are counted when what was found in them is taken."""
+    """Without shared memory, a worker's bytes are counted when its result is joined."""
     monkeypatch.setattr(index_lines, "counts_for", lambda number: [0] * number)
     data = data_of(ROWS)
     seen = _steps(tmp_path, data, monkeypatch)
@@ -155,7 +155,7 @@ def test_bytes_of_workers_that_share_no_memory(
 
 @pytest.mark.parametrize("number", [2, 5])
 def test_bad_rows_are_reported_with_their_line(tmp_path: Path, number: int) -> None:
-    """A worker that meets one gives up."""
+    """A worker stops at a bad row, which is reported with its line."""
     ledger = Ledger()
     assert _run(tmp_path, data_of(ROWS) + b"\n{\n", ledger, number) == CHOSEN
     assert [place for place, _ in ledger.first_bad] == ["r.jsonl:42"]
@@ -163,7 +163,7 @@ def test_bad_rows_are_reported_with_their_line(tmp_path: Path, number: int) -> N
 
 
 def _found_by(folder: Path, data: bytes, start: int, **options: Any) -> Any:
-    """What a worker sends of the end of a file."""
+    """What a worker sends for the end of a file."""
     path = folder / "r.jsonl"
     path.write_bytes(data)
     (source,) = find_inputs([str(path)])
@@ -176,18 +176,18 @@ def _found_by(folder: Path, data: bytes, start: int, **options: Any) -> Any:
 
 
 class Receiver:
-    """Takes what a worker sends, in place of an indexer."""
+    """Receives what a worker sends, instead of an indexer."""
 
     found: Any = None
 
     def join(self, found: IndexedRange, blocks: Iterator[Block]) -> bool:
-        """Keep it as it is."""
+        """Keep the result."""
         self.found = found.lines, found.counts, [*blocks]
         return True
 
 
 def test_what_a_worker_finds(tmp_path: Path) -> None:
-    """The lines of its range, what became of the rows, and the columns of the candidates."""
+    """The lines of its range, the counts of rows, and the columns of candidates."""
     rows = [*ROWS[:9], {"prompt": "Q", "response": "A", "score": None}]
     data = data_of(rows[:5]) + b"\n" + data_of(rows[5:])
     lines, counts, blocks = _found_by(tmp_path, data, len(data_of(rows[:3])))
@@ -209,13 +209,13 @@ def test_what_a_worker_finds(tmp_path: Path) -> None:
 
 
 def test_worker_that_finds_nothing(tmp_path: Path) -> None:
-    """Blank lines are lines."""
+    """A range of blank lines is counted as lines."""
     data = data_of(ROWS[:1]) + b"\n \n\n"
     assert _found_by(tmp_path, data, len(data) - 4) == (3, (0, 0, {}, 0, {}, {}), [])
 
 
 def test_file_that_was_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker that finds another file under the name gives up: nothing of it is joined."""
+    """A worker whose file was replaced gives up, and nothing of it is joined."""
     data, path = data_of(ROWS), tmp_path / "r.jsonl"
     started = processes.start_processes
 
@@ -238,7 +238,7 @@ def test_file_that_was_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_what_must_be_compared_over_the_whole_file(
     tmp_path: Path, rows: list[Row], options: dict[str, Any]
 ) -> None:
-    """Ids that should be unique, and tasks that are joined: a worker gives up."""
+    """A worker gives up on unique IDs and joined tasks, which need the whole file."""
     data = data_of(rows)
     assert _found_by(tmp_path, data, len(data) // 2, **options) is None
 
@@ -251,7 +251,7 @@ def _experience(run: int, **more: Any) -> Row:
 
 @pytest.mark.parametrize(("rejected", "found"), [("no", 11), ("yes", 10)])
 def test_pairs_that_stand_ready(tmp_path: Path, rejected: str, found: int) -> None:
-    """They are known by their line, so a worker leaves its range to us."""
+    """Ready-made pairs are known by line number, so a worker leaves its range to us."""
     asked = {"role": "user", "content": "Q"}
     sides = {
         f"{side}_messages": [asked, {"role": "assistant", "content": said}]
@@ -269,7 +269,7 @@ def test_pairs_that_stand_ready(tmp_path: Path, rejected: str, found: int) -> No
 
 
 def test_children_are_gone_after_an_exception(tmp_path: Path) -> None:
-    """Also those that wait for us to receive."""
+    """After an exception, all children end, even those waiting to send."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(data_of(ROWS * 500))
     plan = ReadPlan(inputs=find_inputs([str(path)]))
@@ -287,7 +287,7 @@ def test_children_are_gone_after_an_exception(tmp_path: Path) -> None:
 
 
 def test_no_process_without_a_range(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One range is ours."""
+    """Without a second range there is no process; the first one is ours."""
 
     def start(*_: object) -> None:
         pytest.fail("a process was started")
@@ -297,7 +297,7 @@ def test_no_process_without_a_range(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_signals_end_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It ends as any program does, whatever we made of signals."""
+    """Signals end a worker, whatever handlers the parent has."""
     before = signal.signal(signal.SIGTERM, lambda *_: None)
 
     def opened(*given: Any) -> Any:

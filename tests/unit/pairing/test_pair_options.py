@@ -12,13 +12,13 @@ from prefpairs.strategies.options import PairOptions
 
 @pytest.mark.parametrize("strategy", ["same_prompt", "same-prompt", "best_vs_worst"])
 def test_names_of_a_strategy(strategy: str) -> None:
-    """The plan holds the one full name."""
+    """Every spelling gives the full name of the strategy."""
     assert filled(PairOptions, {"strategy": strategy}).strategy_name == "best-vs-worst"
 
 
 @pytest.mark.parametrize("words", [{"strategy": "best"}, {"order": "random"}])
 def test_unknown_words(words: dict[str, Any]) -> None:
-    """Mistyped words are reported before anything is read."""
+    """Unknown names are rejected before anything is read."""
     with pytest.raises(UnknownWord):
         filled(PairOptions, words)
 
@@ -53,13 +53,13 @@ def test_unknown_words(words: dict[str, Any]) -> None:
     ],
 )
 def test_words_that_do_not_go_together(words: dict[str, Any], problem: str) -> None:
-    """They are reported before anything is read."""
+    """Contradictory options are rejected before anything is read."""
     with pytest.raises(UsageError) as caught:
         filled(PairOptions, words)
     assert error_sentences(caught.value)[0] == [problem]
 
 
 def test_bounds_may_meet() -> None:
-    """One exact gap, and one threshold for both sides, are sensible."""
+    """Minimum and maximum may be equal, and so may both thresholds."""
     thresholds = {"strategy": "stratified", "high_threshold": 0.5, "low_threshold": 0.5}
     assert filled(PairOptions, {"min_gap": 0.5, "max_gap": 0.5, **thresholds}).max_gap == 0.5

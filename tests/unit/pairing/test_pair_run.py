@@ -57,12 +57,12 @@ def _without_origin(rows: Sequence[Row]) -> list[Row]:
 
 
 def test_one_pair_a_group(tmp_path: Path) -> None:
-    """Best against worst of each prompt, in the order in which prompts came."""
+    """Best against worst of each prompt, in order of first occurrence."""
     assert _answers(_run(tmp_path, data_of(ROWS))) == [("A6", "A0"), ("A7", "A1"), ("A8", "A2")]
 
 
 def test_all_fields_of_a_pair(tmp_path: Path) -> None:
-    """Scores, gap and where both sides came from."""
+    """A pair has scores, gap and both origins."""
     (row,) = _run(tmp_path, data_of(ROWS[:4]))
     del row["id"]
     assert row == {
@@ -82,7 +82,7 @@ def test_all_fields_of_a_pair(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_order_of_lines_changes_no_pair(tmp_path: Path, strategy: str) -> None:
-    """Shuffled lines give the same pairs; by key, in the same order too."""
+    """Shuffled lines give the same pairs; with --order key, in the same order, too."""
     shuffled = ROWS[:]
     random.Random(7).shuffle(shuffled)  # noqa: S311 - a fixed shuffle
     plan: Row = {
@@ -96,7 +96,7 @@ def test_order_of_lines_changes_no_pair(tmp_path: Path, strategy: str) -> None:
 
 
 def test_cutting_a_file_changes_no_pair(tmp_path: Path) -> None:
-    """Shards of one run compete together."""
+    """Shards of one run compete with each other."""
     whole = _run(tmp_path, data_of(ROWS))
     shards = _run(tmp_path, data_of(ROWS[:4]), data_of(ROWS[4:5]), data_of(ROWS[5:]))
     assert _without_origin(shards) == _without_origin(whole)
@@ -121,13 +121,13 @@ def _as_parquet(data: bytes) -> bytes:
     ids=["gzip", "zstd", "parquet", "array", "byte order mark", "crlf"],
 )
 def test_packing_changes_nothing(tmp_path: Path, pack: Any) -> None:
-    """The same rows in any container give the same pairs, origins included."""
+    """The same rows in any container give the same pairs, including origins."""
     plan: Row = {"strategy": "exhaustive"}
     assert _run(tmp_path, pack(data_of(ROWS)), **plan) == _run(tmp_path, data_of(ROWS), **plan)
 
 
 def test_row_of_several_answers(tmp_path: Path) -> None:
-    """A winner is fetched from its place within the row."""
+    """A winner is fetched from its position in the row."""
     row = {"prompt": "Q", "responses": ["A", "", "C"], "rewards": [0, 1, 1]}
     (made,) = _run(tmp_path, data_of([row]))
     assert (made["chosen"], made["chosen_origin"]) == ("C", "0.jsonl:1#3")
@@ -135,20 +135,20 @@ def test_row_of_several_answers(tmp_path: Path) -> None:
 
 
 def test_widest_pairs_come_first(tmp_path: Path) -> None:
-    """A cap keeps the widest ones of each group."""
+    """A maximum number keeps the widest pairs of each group."""
     plan: Row = {"strategy": "exhaustive", "options": PairOptions(max_pairs_per_group=2)}
     assert _answers(_run(tmp_path, data_of(ROWS[::3]), **plan)) == [("A6", "A0"), ("A6", "A3")]
 
 
 def test_order_by_key_is_no_order_of_arrival(tmp_path: Path) -> None:
-    """Groups stand in the order of their keys, whichever came first."""
+    """With --order key, groups are sorted by key, not by arrival."""
     forwards = _run(tmp_path, data_of(ROWS), order="key")
     backwards = _run(tmp_path, data_of(ROWS[::-1]), order="key")
     assert _answers(forwards) == _answers(backwards)
 
 
 def test_different_tools_never_meet(tmp_path: Path) -> None:
-    """Same question means same tools."""
+    """Answers with different tools never pair."""
     tool = {"type": "function", "function": {"name": "f"}}
     rows = [
         {"prompt": "Q", "response": "A", "score": 1, "tools": [tool]},
@@ -160,7 +160,7 @@ def test_different_tools_never_meet(tmp_path: Path) -> None:
 
 
 def test_prompt_as_text_and_as_chat_meet(tmp_path: Path) -> None:
-    """One question in two dresses; the chosen one's is written."""
+    """A prompt as text and as chat is one question; the chosen candidate's form is written."""
     rows = [
         {"prompt": "Q", "response": "A", "score": 0},
         {"prompt": [{"role": "user", "content": "Q"}], "response": "B", "score": 1},
@@ -169,7 +169,7 @@ def test_prompt_as_text_and_as_chat_meet(tmp_path: Path) -> None:
 
 
 def test_prompts_of_one_turn_that_differ_never_meet(tmp_path: Path) -> None:
-    """A step of the toolkit may have been sampled under another prompt."""
+    """In NAT, answers of one turn under different prompts never pair."""
     steps = [
         {
             "event_type": "TTC_END",
@@ -184,7 +184,7 @@ def test_prompts_of_one_turn_that_differ_never_meet(tmp_path: Path) -> None:
 
 
 def test_ties_of_a_turn_never_pair(tmp_path: Path) -> None:
-    """The toolkit makes 49% of its pairs of them."""
+    """Ties within a turn never pair, though 49% of the toolkit's own pairs are such."""
     steps = [
         {
             "event_type": "TTC_END",
@@ -213,7 +213,7 @@ LOG_OF_TRL = [
 
 
 def test_log_of_trl(tmp_path: Path) -> None:
-    """A Parquet file that log_completions wrote."""
+    """Reads a Parquet file that TRL's log_completions wrote."""
     pairs = _run(tmp_path, _as_parquet(data_of(LOG_OF_TRL)))
     assert [(row["prompt"], row["gap"], row["chosen_score"]) for row in pairs] == [
         ("<|user|>Q0", 1.0, 0.5),
@@ -255,7 +255,7 @@ ROLLOUTS: list[Row] = [
 
 
 def test_rollout_that_stands_twice(tmp_path: Path) -> None:
-    """A file read twice under two names gives the pairs of one."""
+    """A file given twice under two names gives the pairs of one."""
     ledger = Ledger()
     plan: Row = {"strategy": "exhaustive"}
     twice = _run(tmp_path, data_of(ROLLOUTS), data_of(ROLLOUTS[::-1]), ledger=ledger, **plan)
@@ -270,7 +270,7 @@ def test_rollout_that_stands_twice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_rollouts_with_conflicting_scores(tmp_path: Path, strategy: str) -> None:
-    """If all candidates of a group have two verdicts, none of them may be left."""
+    """If all candidates of a group have conflicting scores, none is left."""
     other = {**ROLLOUTS[0], "reward": 0.0}
     ledger = Ledger()
     data = data_of([ROLLOUTS[0], other])
@@ -280,7 +280,7 @@ def test_rollouts_with_conflicting_scores(tmp_path: Path, strategy: str) -> None
 
 
 def test_agents_and_tasks_are_apart(tmp_path: Path) -> None:
-    """Equal prompts of two tasks meet only when it is asked for, and it is reported."""
+    """Equal prompts of two tasks pair only on request, with a note."""
     rows = [{**row, "_ng_task_index": task} for task, row in enumerate(ROLLOUTS)]
     ledger = Ledger()
     assert _run(tmp_path, data_of(rows)) == []
@@ -301,7 +301,7 @@ def test_files_can_be_kept_apart(tmp_path: Path) -> None:
 
 
 def test_across_prompts(tmp_path: Path) -> None:
-    """Each good answer meets a bad one of any prompt; how many is told."""
+    """Each good answer pairs with a bad one of any prompt, and the number is reported."""
     rows = [
         {"prompt": f"Q{number}", "response": f"A{number}", "score": number % 2}
         for number in range(10)
@@ -315,7 +315,7 @@ def test_across_prompts(tmp_path: Path) -> None:
 
 
 def test_more_pairs_than_anyone_wants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A flood is refused before a line is written; a cap or --yes-all lets it through."""
+    """Too many pairs are rejected before writing, unless limited or --yes-all is given."""
     monkeypatch.setattr("prefpairs.engine.decide.MOST_PAIRS", 8)
     with pytest.raises(TooManyPairs) as caught:
         _run(tmp_path, data_of(ROWS), strategy="exhaustive")
@@ -331,7 +331,7 @@ def test_more_pairs_than_anyone_wants(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_refusal_leaves_the_ledgers_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counting pairs beforehand drops no candidate a second time."""
+    """Counting pairs in advance does not count dropped candidates twice."""
     monkeypatch.setattr("prefpairs.engine.decide.MOST_PAIRS", 1)
     ledger = Ledger()
     _run(tmp_path, data_of([*ROLLOUTS, ROLLOUTS[0]]), ledger=ledger)
@@ -339,7 +339,7 @@ def test_refusal_leaves_the_ledgers_alone(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_nothing_came_out(tmp_path: Path) -> None:
-    """An error, unless it is allowed."""
+    """An empty result is an error, unless it is allowed."""
     (tmp_path / "r.jsonl").write_bytes(data_of(ROWS[:2]))
     plan = PairPlan(read=ReadPlan(inputs=find_inputs([str(tmp_path / "r.jsonl")])))
     with pytest.raises(NothingCameOut) as caught:
@@ -356,7 +356,7 @@ def test_bad_row(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("strategy", ["best-vs-worst", "exhaustive"])
 def test_input_that_changes_in_between(tmp_path: Path, strategy: str) -> None:
-    """A change while pairs are written is an error, never a wrong pair."""
+    """An input that changes while pairs are written is an error, never a wrong pair."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(data_of(ROWS))
 
@@ -386,13 +386,13 @@ def test_grouped_input_is_paired_as_it_comes(tmp_path: Path) -> None:
 
 
 def test_grouped_input_that_is_not_grouped(tmp_path: Path) -> None:
-    """A group that comes back is detected; otherwise its pairs would be silently wrong."""
+    """A group that continues later is detected; otherwise pairs would be missing."""
     with pytest.raises(BadInput, match="not contiguous"):
         _run(tmp_path, data_of(ROWS), assume_grouped=True)
 
 
 def test_every_group_is_new_once() -> None:
-    """No key is taken for another one, and none is forgotten while there is room."""
+    """A new group is never mistaken for an old one, and nearly all old ones are recognized."""
     keys = [sha256(b"%d" % number).digest()[:16] for number in range(1000)]
     groups = SeenGroups()
     assert [groups.has(key) for key in keys] == [False] * 1000
@@ -402,7 +402,7 @@ def test_every_group_is_new_once() -> None:
 def test_prompts_of_equal_digests_never_meet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Digests are trusted for speed only; before a pair is written, contents are compared."""
+    """Digests are trusted only for speed; contents are compared before a pair is written."""
     monkeypatch.setattr("prefpairs.engine.candidate_columns.digest_prompt", lambda _: b"same")
     rows = [
         {**row, "responses_create_params": {"input": f"Q{n}"}} for n, row in enumerate(ROLLOUTS)
@@ -413,7 +413,7 @@ def test_prompts_of_equal_digests_never_meet(
 
 
 def test_flood_of_grouped_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is refused when the limit is passed, and not before."""
+    """With --assume-grouped, too many pairs are rejected when the limit is passed."""
     rows = data_of(ROWS[::3])
     monkeypatch.setattr("prefpairs.engine.pairs_from_candidates.MOST_PAIRS", 3)
     assert len(_run(tmp_path, rows, strategy="exhaustive", assume_grouped=True)) == 3
@@ -425,7 +425,7 @@ def test_flood_of_grouped_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_report_of_a_run(tmp_path: Path) -> None:
-    """What was read, what came out, and an example of it."""
+    """The ledger has what was read and written, and an example pair."""
     ledger = Ledger()
     _run(tmp_path, data_of(ROWS), ledger=ledger)
     assert (ledger.rows_read, ledger.candidates_kept, ledger.groups, ledger.pairs) == (9, 9, 3, 3)
@@ -434,7 +434,7 @@ def test_report_of_a_run(tmp_path: Path) -> None:
 
 
 def test_put_aside_in_a_folder_of_choice(tmp_path: Path) -> None:
-    """Packed files are spooled, and no copy is left behind."""
+    """Compressed files are spooled to --temp-dir, and no copy is left."""
     aside = tmp_path / "aside"
     aside.mkdir()
     assert len(_run(tmp_path, gzip.compress(data_of(ROWS)), temp_dir=str(aside))) == 3
@@ -442,6 +442,6 @@ def test_put_aside_in_a_folder_of_choice(tmp_path: Path) -> None:
 
 
 def test_bad_row_of_a_packed_file_leaves_nothing_open(tmp_path: Path) -> None:
-    """Spooled copies are removed when the run fails."""
+    """Spool files are removed if the run fails."""
     with pytest.raises(BadRecords):
         _run(tmp_path, gzip.compress(data_of(ROWS) + b"{torn\n"))

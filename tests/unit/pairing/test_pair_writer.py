@@ -1,4 +1,4 @@
-"""Pairs to lines, and the counts of them."""
+"""Writes pairs as lines, and counts them."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from prefpairs.stages.base import IndexedPair
 
 
 def test_pair_lines() -> None:
-    """Each line as it is, the numbers that are known, and the first pair as an example."""
+    """Each line, the known numbers, and the first pair as an example."""
     rows: list[dict[str, Any]] = [
         {"prompt": "Q", "chosen": "A", "rejected": "B"},
         {"prompt": "R", "chosen": "C", "rejected": "D", "chosen_score": 1, "rejected_score": 0.5},
@@ -23,11 +23,11 @@ def test_pair_lines() -> None:
     assert output.lines == [pair_line(pair) for pair in pairs]
     assert (ledger.pairs, ledger.example) == (2, ("Q", "A", "B"))
     assert ledger.gaps.summary() == {"mean": 0.5, "min": 0.5, "max": 0.5}
-    assert dict(ledger.pairs_at_gap) == {0.1: 2, 0.2: 2}  # no --min-gap takes the unknown one
+    assert dict(ledger.pairs_at_gap) == {0.1: 2, 0.2: 2}  # no --min-gap drops the unknown one
 
 
 class _Held:
-    """Pairs by place, and the lines of those that have an odd one."""
+    """Pairs by position, with copied lines for odd positions."""
 
     def __init__(self, pairs: list[Pair]) -> None:
         self._pairs = pairs
@@ -40,7 +40,7 @@ class _Held:
 
 
 def test_lines_as_they_stand() -> None:
-    """They are written, and counted as their pairs would be."""
+    """Copied lines are written, and counted like their pairs."""
     numbers: list[dict[str, Any]] = [
         {"chosen_score": 1, "rejected_score": 0.5},
         {"chosen_score": 0.9, "rejected_score": 0.8, "meta": {"gap": 7.0, "rejected_score": 7.0}},

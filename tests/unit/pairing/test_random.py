@@ -1,4 +1,4 @@
-"""random: allowed pairs by chance, the same ones each time."""
+"""random: allowed pairs at random, the same in each run."""
 
 from collections import Counter
 from itertools import pairwise
@@ -16,24 +16,24 @@ def _drawn(number: int | None, seed: int = 0, identity: bytes = b"group") -> lis
 
 
 def test_one_unless_told() -> None:
-    """Without --max-pairs-per-group one pair is drawn."""
+    """Without --max-pairs-per-group, one pair is drawn."""
     assert _drawn(None) == _drawn(1)
     assert len(_drawn(1)) == 1
 
 
 def test_draws_are_nested() -> None:
-    """A larger number holds the smaller one, in the same order."""
+    """A larger number of draws contains the smaller one, in the same order."""
     draws = [_drawn(number) for number in range(1, 12)]
     assert all(smaller == larger[: len(smaller)] for smaller, larger in pairwise(draws))
 
 
 def test_nothing_is_drawn_twice() -> None:
-    """All of the pairs come out when all are asked for."""
+    """Asking for all pairs gives each once."""
     assert sorted(_drawn(100)) == sorted(AllowedPairs(GROUP, PairOptions()))
 
 
 def test_draws_hang_on_seed_and_group() -> None:
-    """Another seed and another group draw otherwise, and the same ones the same."""
+    """Draws depend on the seed and the group."""
     assert _drawn(8) == _drawn(8)
     assert _drawn(8) != _drawn(8, seed=1)
     assert _drawn(8) != _drawn(8, identity=b"other")
@@ -47,7 +47,7 @@ def test_draws_are_uniform() -> None:
 
 
 def test_second_draws_are_uniform() -> None:
-    """Each pair comes second as often as first."""
+    """Each pair comes second equally often."""
     second = Counter(_drawn(2, identity=b"%d" % number)[1] for number in range(4000))
     assert all(400 < count < 600 for count in second.values())
     assert len(second) == 8
@@ -60,7 +60,7 @@ def test_bounds() -> None:
 
 
 def test_nothing_to_draw_from() -> None:
-    """Ties give nothing."""
+    """Ties give no pairs."""
     assert (
         list(random(Group([0.5, 0.5], [b"a", b"b"], b"g"), PairOptions(max_pairs_per_group=3)))
         == []

@@ -1,4 +1,4 @@
-"""One group as strategies see it."""
+"""One group, as strategies see it."""
 
 from collections.abc import Sequence
 
@@ -49,7 +49,7 @@ def _ranked(*candidates: Candidate) -> RankedGroup:
 
 
 def test_group_is_best_first() -> None:
-    """Scores and digests in the order of the members, the key as identity."""
+    """Scores and digests in rank order, with the key as identity."""
     ranked = _ranked(ONE._replace(score=0.1), ONE._replace(response="B"))
     assert list(ranked.group.scores) == [0.5, 0.1]
     assert ranked.group.identity == b"key"
@@ -58,7 +58,7 @@ def test_group_is_best_first() -> None:
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
 def test_ties_are_ordered_by_their_text(order: list[int]) -> None:
-    """Equal in score, index and answer: the whole text decides, never the order of arrival."""
+    """Ties in score, index and answer are broken by the whole text, not by order."""
     ties = [ONE._replace(index=None, meta={"n": n}, origin=f"f:{9 - n}") for n in range(3)]
     candidates = [ties[n] for n in order]
     ranked = _ranked(*candidates)
@@ -70,7 +70,7 @@ def test_ties_are_ordered_by_their_text(order: list[int]) -> None:
 
 
 def test_ties_are_fetched_only_when_asked_for() -> None:
-    """A group without winners reads nothing."""
+    """A group without winners reads no text."""
     asked: list[int] = []
     ties = [ONE._replace(index=None)] * 3
 
@@ -98,12 +98,12 @@ def test_ties_are_fetched_only_when_asked_for() -> None:
     ],
 )
 def test_why_no_pair(members: list[Candidate], reason: str) -> None:
-    """The reason that is reported for a group."""
+    """The reason that is reported for a group without a pair."""
     assert _ranked(*members).why_no_pair() == reason
 
 
 def test_different_rollouts_all_stay() -> None:
-    """Another index, another answer or no index: none is a copy."""
+    """Rollouts with another index, another answer or no index are not copies."""
     candidates = [
         ONE,
         ONE._replace(index=4),
@@ -116,7 +116,7 @@ def test_different_rollouts_all_stay() -> None:
 
 
 def test_copies_with_equal_scores_count_once() -> None:
-    """A row that occurs three times is one rollout."""
+    """Three copies with equal scores are one rollout."""
     copies = [ONE._replace(origin=f"f:{n}") for n in range(3)]
     members, dropped = _competing(*copies)
     assert (len(members), dropped) == (1, {"duplicate_rollout": 2})
@@ -124,27 +124,27 @@ def test_copies_with_equal_scores_count_once() -> None:
 
 @pytest.mark.parametrize("order", [[0, 1], [1, 0]])
 def test_which_copy_competes_does_not_depend_on_order(order: list[int]) -> None:
-    """The one with the smallest text, whichever came first."""
+    """The copy with the smallest text is used, in any order."""
     copies = [ONE._replace(meta={"run": run}, origin=f"f:{run}") for run in order]
     members, _ = _competing(*copies)
     assert [copies[number].meta for number in members] == [{"run": 0}]
 
 
 def test_copies_with_different_scores_are_all_dropped() -> None:
-    """No one can tell which of two verifiers is right."""
+    """Copies with different scores are all dropped, since either score may be wrong."""
     members, dropped = _competing(ONE, ONE._replace(score=0.9), ONE._replace(response="B"))
     assert (members, dropped) == ([2], {"conflicting_scores": 2})
 
 
 def test_copies_with_different_scores_can_be_kept() -> None:
-    """--keep-rows conflicting_scores; exact copies still count once."""
+    """--keep-rows conflicting_scores keeps them; exact copies still count once."""
     copies = ONE, ONE._replace(score=0.9), ONE._replace(origin="f:9")
     members, dropped = _competing(*copies, keep=CONFLICTING)
     assert (members[0], len(members), dropped) == (1, 2, {"duplicate_rollout": 1})
 
 
 def test_tasks_of_one_prompt_are_no_copies() -> None:
-    """Joined by --group-by prompt, rollout 3 of two tasks is two rollouts."""
+    """With --group-by prompt, rollout 3 of two tasks is two rollouts."""
     members, dropped = _competing(
         ONE._replace(meta={TASK: "a"}), ONE._replace(meta={TASK: "b"}, score=0.9)
     )
@@ -160,7 +160,7 @@ JUDGED_TWICE = [
 
 
 def test_answers_judged_twice_compete_and_are_counted() -> None:
-    """Without an index they may not be copies: A is both better and worse than B."""
+    """Without an index, they may be different rollouts: A is both better and worse than B."""
     members, ledger = _reported(*JUDGED_TWICE)
     assert (members, ledger.candidates_dropped, ledger.marked) == (
         [0, 2, 1, 3],
@@ -170,14 +170,14 @@ def test_answers_judged_twice_compete_and_are_counted() -> None:
 
 
 def test_answers_judged_twice_are_dropped_on_request() -> None:
-    """--drop-rows conflicting_scores; also where the rollouts have different indexes."""
+    """--drop-rows conflicting_scores drops them, also if their indexes differ."""
     assert _competing(*JUDGED_TWICE, drop=CONFLICTING) == ([2, 3], {CONFLICTING: 2})
     numbered = [one._replace(index=number) for number, one in enumerate(JUDGED_TWICE)]
     assert _competing(*numbered, drop=CONFLICTING) == ([2, 3], {CONFLICTING: 2})
 
 
 def test_answers_judged_twice_within_the_gap_are_no_contradiction() -> None:
-    """No pair is as narrow."""
+    """With a --min-gap above the difference, no pair contradicts another."""
     assert not _reported(*JUDGED_TWICE[:3], min_gap=0.6)[1].marked
     assert _reported(*JUDGED_TWICE[:3], min_gap=0.4)[1].marked == {CONFLICTING: 1}
 
@@ -192,8 +192,8 @@ def test_answers_judged_twice_within_the_gap_are_no_contradiction() -> None:
 def test_judged_both_ways_is_what_all_pairs_show(
     judged: list[tuple[bytes, float]], min_gap: float
 ) -> None:
-    """An answer with several scores that some pair would choose over another, and some reject."""
-    gap = max(min_gap, 1)  # scores are whole here, and ties never pair
+    """The marked answers are those with several scores that pairs both choose and reject."""
+    gap = max(min_gap, 1)  # scores are whole numbers here, and ties never pair
     over = {
         (one, other)
         for one, score in judged

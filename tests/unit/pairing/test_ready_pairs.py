@@ -1,4 +1,4 @@
-"""Pairs that rollouts already contain."""
+"""Ready-made pairs in rollouts."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -37,7 +37,7 @@ def _ready(
 
 
 def test_they_come_back_as_they_came(records: Records) -> None:
-    """In order of input, word for word, and counted as found."""
+    """They come out in input order, unchanged, and are counted as found."""
     ledger = Ledger()
     ready = _ready(records, ledger)
     given = [_pair(text) for text in ("c", "a", "b")]
@@ -55,7 +55,7 @@ def test_they_come_back_as_they_came(records: Records) -> None:
 
 
 def test_order_by_key(records: Records) -> None:
-    """By id, so that arrival decides nothing."""
+    """With --order key they are sorted by ID."""
     ready = _ready(records, Ledger(), "key")
     given = [_pair(text) for text in ("c", "a", "b", "d")]
     for pair in given:
@@ -64,7 +64,7 @@ def test_order_by_key(records: Records) -> None:
 
 
 def test_of_copies_content_decides(records: Records) -> None:
-    """The same one stays in either order; of equal ones, the first."""
+    """Of copies, the same one stays in any order; of equal ones, the first."""
     for models in (("x", "y"), ("y", "x")):
         ledger = Ledger()
         ready = _ready(records, ledger)
@@ -79,7 +79,7 @@ def test_of_copies_content_decides(records: Records) -> None:
 
 
 def test_without_any_nothing_is_reported(records: Records) -> None:
-    """No stage in the summary, no temporary file."""
+    """Without ready-made pairs, there is no stage in the summary and no temporary file."""
     ledger = Ledger()
     ready = _ready(records, ledger)
     ready.lose([])
@@ -87,7 +87,7 @@ def test_without_any_nothing_is_reported(records: Records) -> None:
 
 
 def test_of_copies_the_one_with_tokens_stays(records: Records) -> None:
-    """Whichever comes first."""
+    """Of copies, the one with tokens stays, in any order."""
     field = {"ids": [1, 2], "prompt_length": 1}
     bare = _pair("a")
     full = bare._replace(chosen_tokens=field, rejected_tokens=field)

@@ -1,4 +1,4 @@
-"""What holds for every strategy, and what each one picks, held against brute force."""
+"""Properties of every strategy, and what each one selects, compared with brute force."""
 
 import time
 from collections.abc import Callable
@@ -43,12 +43,12 @@ def _pairs(name: str, group: Group, options: PairOptions) -> list[Positions]:
 
 
 def _lower(group: Group, options: PairOptions, score: float) -> list[Positions]:
-    """The allowed pairs whose chosen one has a score."""
+    """The allowed pairs whose chosen candidate has a score."""
     return [pair for pair in AllowedPairs(group, options) if group.scores[pair[0]] == score]
 
 
 class Counted(list[Any]):
-    """A list that allows a number of looks at it, and no more."""
+    """A list that fails if its items are read too often."""
 
     looks = 0
 
@@ -63,7 +63,7 @@ class Counted(list[Any]):
 @given(GROUPS, OPTIONS)
 @brute_force
 def test_pairs_are_allowed_and_stand_once(name: str, group: Group, options: PairOptions) -> None:
-    """No strategy leaves the allowed pairs, and none repeats one."""
+    """Every strategy gives only allowed pairs, each once."""
     pairs = _pairs(name, group, options)
     assert set(pairs) <= set(AllowedPairs(group, options))
     assert len(set(pairs)) == len(pairs)
@@ -75,7 +75,7 @@ def test_pairs_are_allowed_and_stand_once(name: str, group: Group, options: Pair
 def test_a_pair_comes_out_where_one_is_allowed(
     name: str, group: Group, options: PairOptions
 ) -> None:
-    """An illegal first choice never hides a legal pair; only stratified leaves a middle out."""
+    """A group with an allowed pair gives one; only stratified may skip middle scores."""
     allowed = AllowedPairs(group, options)
     if name != "stratified":
         assert bool(_pairs(name, group, options)) == bool(len(allowed))
@@ -84,7 +84,7 @@ def test_a_pair_comes_out_where_one_is_allowed(
 @given(GROUPS, OPTIONS)
 @brute_force
 def test_best_vs_worst_is_the_first_of_all(group: Group, options: PairOptions) -> None:
-    """The widest gap, and the better chosen one of equal gaps."""
+    """The widest gap; of equal gaps, the better chosen candidate."""
     pairs = _pairs("best-vs-worst", group, options)
     assert pairs == list(AllowedPairs(group, options))[:1]
 
@@ -92,7 +92,7 @@ def test_best_vs_worst_is_the_first_of_all(group: Group, options: PairOptions) -
 @given(GROUPS, OPTIONS)
 @brute_force
 def test_best_vs_rest_has_one_chosen_answer(group: Group, options: PairOptions) -> None:
-    """The first place that may be chosen, with all that it may meet, widest first."""
+    """The first candidate that can be chosen, against all it may be paired with, widest first."""
     every = list(AllowedPairs(group, options))
     best = min((chosen for chosen, _ in every), default=None)
     pairs = _pairs("best-vs-rest", group, options)
@@ -102,7 +102,7 @@ def test_best_vs_rest_has_one_chosen_answer(group: Group, options: PairOptions) 
 @given(GROUPS, OPTIONS)
 @brute_force
 def test_adjacent_takes_the_nearest_lower_score(group: Group, options: PairOptions) -> None:
-    """Each score once, against the next lower one that it may meet; widest first."""
+    """Each score once, against the next allowed lower one; widest first."""
     expected = []
     for score in sorted(set(group.scores), reverse=True):
         lower = _lower(group, options, score)
@@ -141,7 +141,7 @@ def test_stratified_leaves_the_middle_out(group: Group, options: PairOptions) ->
 def test_awkward_group_costs_no_more_than_its_size(
     name: str, scores: str, digests: str, options: dict[str, Any]
 ) -> None:
-    """3,000 candidates of which hardly any may meet are not tried two by two."""
+    """3,000 candidates with hardly any allowed pair are not compared two by two."""
     kinds_of_scores: dict[str, Callable[[int], float]] = {
         "distinct": lambda place: 1 - place / SIZE,
         "tied": lambda _: 0.5,
@@ -166,7 +166,7 @@ def test_awkward_group_costs_no_more_than_its_size(
 @pytest.mark.full
 @every_strategy
 def test_large_group_is_quick(name: str) -> None:
-    """Of 40,000 candidates with different scores, 3 pairs take under a second, not minutes."""
+    """With 40,000 candidates of different scores, 3 pairs take under a second."""
     size = 40_000
     scores = [1 - place / size for place in range(size)]
     group = Group(scores, [b"%d" % place for place in range(size)], b"group")
@@ -186,13 +186,13 @@ def test_large_group_is_quick(name: str) -> None:
     ],
 )
 def test_other_spellings(word: str, name: str) -> None:
-    """Hyphen and underscore are alike, and same_prompt is another name."""
+    """Hyphen and underscore are interchangeable, and same_prompt is another name."""
     assert strategy_named(word) == strategy_named(name)
 
 
 @pytest.mark.parametrize("word", ["best", "", "Exhaustive", "best vs worst"])
 def test_unknown_word(word: str) -> None:
-    """The error knows the words that are there."""
+    """The error has the known names."""
     with pytest.raises(UnknownWord) as caught:
         strategy_named(word)
     assert (caught.value.word, caught.value.known) == (word, [*STRATEGIES, *ALIASES])

@@ -19,14 +19,14 @@ GROUP = Group([0.9, 0.7, 0.69, 0.5, 0.41, 0.4, 0.0], [b"%d" % place for place in
 
 
 class Looks:
-    """Answers by place, and how often one was asked for."""
+    """Answers by position, with a count of accesses."""
 
     def __init__(self, answers: Sequence[bytes]) -> None:
         self.answers = answers
         self.count = 0
 
     def __call__(self, place: int) -> bytes:
-        """Give the answer of a place."""
+        """Return the answer at a position."""
         self.count += 1
         return self.answers[place]
 
@@ -43,25 +43,25 @@ def _across(scores: Sequence[float], answers: str | None = None, **options: Any)
 
 
 def test_thresholds_are_inclusive() -> None:
-    """At 0.7 and above against 0.4 and below; the middle is left out."""
+    """0.7 and above against 0.4 and below, inclusive; the middle is skipped."""
     assert list(stratified(GROUP, PairOptions())) == [(0, 6), (1, 6), (0, 5), (1, 5)]
 
 
 def test_other_thresholds() -> None:
-    """Both can be moved."""
+    """Both thresholds can be changed."""
     options = PairOptions(high_threshold=0.8, low_threshold=0.1)
     assert list(stratified(GROUP, options)) == [(0, 6)]
 
 
 def test_thresholds_may_meet() -> None:
-    """With one threshold for both sides, ties still never pair."""
+    """With equal thresholds, ties still never pair."""
     group = Group([1.0, 0.5, 0.5, 0.0], [b"a", b"b", b"c", b"d"])
     options = PairOptions(high_threshold=0.5, low_threshold=0.5)
     assert list(stratified(group, options)) == [(0, 3), (0, 1), (0, 2), (1, 3), (2, 3)]
 
 
 def test_bounds_within_strata() -> None:
-    """Gaps, least chosen score and equal answers count here, too."""
+    """Gaps, minimum chosen score and equal answers are respected."""
     assert list(stratified(GROUP, PairOptions(min_gap=0.6))) == [(0, 6), (1, 6)]
     assert list(stratified(GROUP, PairOptions(max_gap=0.3))) == [(1, 5)]
     assert list(stratified(GROUP, PairOptions(min_chosen_score=0.8))) == [(0, 6), (0, 5)]
@@ -70,14 +70,14 @@ def test_bounds_within_strata() -> None:
 
 @pytest.mark.parametrize("scores", [[], [0.5], [0.9, 0.8], [0.1, 0.2], [0.6, 0.5]])
 def test_one_stratum_alone(scores: list[float]) -> None:
-    """Without a good and a bad answer there is nothing to compare."""
+    """With only good or only bad answers, there is no pair."""
     group = Group(scores, [_identity(place) for place in range(len(scores))])
     assert list(stratified(group, PairOptions())) == []
     assert _across(scores) == []
 
 
 def test_across_prompts_each_good_one_gets_its_share() -> None:
-    """Each high answer meets as many low ones as asked, no low one twice."""
+    """Each high answer pairs with the requested number of low ones, none twice."""
     scores = [0.9, 0.1, 0.5, 0.7, 0.4, 0.2]
     pairs = _across(scores, rejected_per_chosen=2)
     assert [chosen for chosen, _ in pairs] == [0, 0, 3, 3]
@@ -86,23 +86,23 @@ def test_across_prompts_each_good_one_gets_its_share() -> None:
 
 
 def test_across_prompts_no_more_than_there_are() -> None:
-    """Asking for more than all gives all, once each."""
+    """If fewer exist than requested, all are taken once."""
     assert sorted(_across([0.9, 0.1, 0.2], rejected_per_chosen=10)) == [(0, 1), (0, 2)]
 
 
 def test_across_prompts_equal_answers_never_meet() -> None:
-    """The same words to two prompts teach nothing."""
+    """Equal answers to two prompts never pair."""
     assert _across([0.9, 0.1, 0.2], "aab") == [(0, 2)]
 
 
 def test_across_prompts_ties_never_meet_but_hide_nobody() -> None:
-    """With one threshold for both sides a score may be good and bad at once."""
+    """With equal thresholds, a score can be both high and low, but ties never pair."""
     pairs = _across([0.5, 0.3], high_threshold=0.5, low_threshold=0.5)
     assert pairs == [(0, 1)]
 
 
 def test_across_prompts_bounds() -> None:
-    """Gaps and the least chosen score."""
+    """Bounds on the gap and the chosen score apply."""
     scores = [0.9, 0.7, 0.4, 0.0]
     assert _across(scores, min_gap=0.8) == [(0, 3)]
     assert _across(scores, max_gap=0.3) == [(1, 2)]
@@ -112,20 +112,20 @@ def test_across_prompts_bounds() -> None:
 
 
 def test_across_prompts_nan_competes_with_nobody() -> None:
-    """The engine marks copies so."""
+    """NaN, by which the engine marks copies, never pairs."""
     nan = float("nan")
     assert _across([nan, 0.9, nan, 0.1, nan]) == [(1, 3)]
 
 
 def test_across_prompts_seeds() -> None:
-    """The same seed gives the same pairs, another one others."""
+    """The same seed gives the same pairs, another seed others."""
     scores = [0.9] * 50 + [0.1] * 50
     assert _across(scores) == _across(scores)
     assert _across(scores) != _across(scores, seed=1)
 
 
 def test_across_prompts_draws_hang_on_identity() -> None:
-    """RowOutcome the input backwards changes no pair."""
+    """Reversing the input changes no pair."""
     scores = [0.9] * 30 + [0.1] * 30
     names = [_identity(place) for place in range(60)]
 
@@ -142,7 +142,7 @@ def test_across_prompts_draws_hang_on_identity() -> None:
 
 
 def test_across_prompts_low_ones_are_spread() -> None:
-    """Of 200 good answers not all meet the same bad one."""
+    """200 good answers do not all get the same bad one."""
     rejected = {rejected for _, rejected in _across([0.9] * 200 + [0.1] * 200)}
     assert len(rejected) > 60
 
@@ -165,7 +165,7 @@ def test_across_prompts_against_all_pairs(
     thresholds: tuple[float, float],
     number: int,
 ) -> None:
-    """Each chosen one gets as many of the rejected ones it may meet as asked, or all."""
+    """Each chosen answer gets the requested number of allowed rejected ones, or all."""
     high, low = thresholds
     scores = [score for score, _ in members]
     answers = "".join(answer for _, answer in members)
@@ -197,7 +197,7 @@ def test_across_prompts_against_all_pairs(
 
 
 def _count_gaps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Every gap that is looked at from now on."""
+    """Collects every gap that is computed from now on."""
     seen: list[float] = []
 
     def counted(chosen: float, rejected: float) -> float:
@@ -210,7 +210,7 @@ def _count_gaps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.mark.parametrize("number", [1, 5])
 def test_across_prompts_never_tries_all(number: int) -> None:
-    """Work grows with the pairs that come out, not with highs times lows."""
+    """The work grows with the output, not with highs times lows."""
     answers = Looks([_identity(place) for place in range(2 * SIZE)])
     options = PairOptions(rejected_per_chosen=number)
     pairs = stratified_across_prompts([1.0] * SIZE + [0.0] * SIZE, answers, _identity, options)
@@ -219,7 +219,7 @@ def test_across_prompts_never_tries_all(number: int) -> None:
 
 
 def test_across_prompts_never_tries_all_equal_answers() -> None:
-    """Where every answer is the same, no good one asks all bad ones in vain."""
+    """If all answers are equal, no good one is compared with all bad ones."""
     answers = Looks([b"yes"] * 2 * SIZE)
     pairs = stratified_across_prompts(
         [1.0] * SIZE + [0.0] * SIZE, answers, _identity, PairOptions()
@@ -229,7 +229,7 @@ def test_across_prompts_never_tries_all_equal_answers() -> None:
 
 
 def test_across_prompts_never_tries_all_wrong_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where only one bad answer is far enough away, it is found without visiting all others."""
+    """If only one bad answer is far enough away, it is found without visiting the others."""
     tried = _count_gaps(monkeypatch)
     scores = [0.95] * SIZE + [0.0] + [0.4] * (SIZE - 1)
     assert len(_across(scores, min_gap=0.9)) == SIZE
@@ -239,7 +239,7 @@ def test_across_prompts_never_tries_all_wrong_gaps(monkeypatch: pytest.MonkeyPat
 def test_across_prompts_never_tries_all_answers_that_would_differ(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Half of the bad ones differ but are too near, the others say the same, except for one."""
+    """The same if half of the low ones are too near, and all others but one are equal."""
     tried = _count_gaps(monkeypatch)
     scores = [0.95] * SIZE + [0.0] * (SIZE // 2) + [0.4] * (SIZE // 2)
     answers = "y" * SIZE + "y" * (SIZE // 2 - 1) + "n" + "n" * (SIZE // 2)

@@ -1,4 +1,4 @@
-"""How many processes there are."""
+"""The number of processes."""
 
 import resource
 
@@ -9,18 +9,18 @@ from prefpairs.engine.processes import processes_for, start_processes
 
 
 def test_who_asks_for_a_number_gets_it() -> None:
-    """However little there is to do."""
+    """An explicit number is obeyed, however little work there is."""
     assert processes_for(7, 0, 1000) == 7
 
 
 def test_one_a_core_that_is_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At least one, at most the cores."""
+    """At least one process, at most one per core."""
     monkeypatch.setattr(processes, "_cores", lambda: 4)
     assert [processes_for(None, amount, 10) for amount in (0, 19, 20, 1000)] == [1, 1, 2, 4]
 
 
 def test_never_more_than_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each takes some descriptors, and we need some ourselves."""
+    """The limit on open files bounds the number of processes."""
     monkeypatch.setattr(resource, "getrlimit", lambda _: (64, 64))
     assert processes_for(300, 0, 1) == 10
     monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
@@ -28,7 +28,7 @@ def test_never_more_than_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_as_many_as_the_system_allows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that could be started are kept."""
+    """If a process cannot be started, those already started are used."""
 
     def start(_: object, arguments: tuple[int], __: object) -> int:
         if arguments[0] == 2:

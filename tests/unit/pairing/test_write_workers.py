@@ -1,4 +1,4 @@
-"""Groups written by several processes, and what becomes of those that fail."""
+"""Groups written by several processes, some of which fail."""
 
 import multiprocessing
 import os
@@ -23,7 +23,7 @@ OURS = os.getpid()
 
 
 def _write(groups: Iterable[int], outputs: Mapping[str, Output], ledger: Ledger) -> None:
-    """A line and a pair for each group; every third has none."""
+    """Write a line and a pair for each group, except every third."""
     for group in groups:
         ledger.groups += 1
         if group % 3:
@@ -46,7 +46,7 @@ def _dies(groups: Iterable[int], outputs: Mapping[str, Output], ledger: Ledger) 
 @pytest.mark.parametrize("number", [1, 2, 3, 20])
 @pytest.mark.parametrize("write", [_write, _dies])
 def test_order_and_counts_are_those_of_one(number: int, write: object) -> None:
-    """However many there are, and whichever of them dies."""
+    """Output and counts equal those of one process, for any number, even if some die."""
     expected, alone = Lines(), Ledger()
     _write(range(12), {WHOLE: expected}, alone)
     output, ledger = Lines(), Ledger()
@@ -62,7 +62,7 @@ def test_order_and_counts_are_those_of_one(number: int, write: object) -> None:
 
 @pytest.mark.parametrize("write", [_write, _dies])
 def test_progress(write: object) -> None:
-    """All groups are counted, those of the others as they go and once only."""
+    """All groups are counted once, those of workers while they run."""
     ledger, seen = Ledger(), []
 
     class Watching(Lines):
@@ -78,7 +78,7 @@ def test_progress(write: object) -> None:
 
 
 def test_errors_are_raised_by_the_parent(capfd: pytest.CaptureFixture[str]) -> None:
-    """What one of them meets, we meet as well; it says nothing itself."""
+    """An error in a worker is raised in the parent, which writes the group again."""
 
     def write(groups: Iterable[int], outputs: Mapping[str, Output], ledger: Ledger) -> None:
         groups = [*groups]

@@ -1,4 +1,4 @@
-"""The generator of `make bench`: the same arguments give the same bytes, whoever asks."""
+"""The generator of `make bench` gives the same bytes for the same arguments."""
 
 import doctest
 import json
@@ -32,7 +32,7 @@ DOCUMENTED = (
 
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_doctests(name: str) -> None:
-    """What the docstrings show is so."""
+    """The examples in docstrings are correct."""
     failed, tried = doctest.testmod(import_module(f"bench.{name}"))
     assert tried > 0
     assert failed == 0
@@ -49,12 +49,12 @@ def test_doctests(name: str) -> None:
     ],
 )
 def test_bytes_are_held(plan: Plan, digest: str) -> None:
-    """Figures of two machines can be compared, since their files are the same."""
+    """Digests are fixed, so that results of different machines can be compared."""
     assert blake2b(b"".join(chunks(plan)), digest_size=8).hexdigest() == digest
 
 
 def test_shuffled_is_a_permutation() -> None:
-    """Every number stands at one place, also where the size is no power of two."""
+    """Every number appears once, also if the size is no power of two."""
     for size in (1, 2, 3, 17, 64, 1000):
         assert sorted(shuffled(place, size, seed=3) for place in range(size)) == [*range(size)]
 
@@ -70,7 +70,7 @@ def test_order_changes_nothing_but_the_order() -> None:
 
 
 def test_shares_and_lengths() -> None:
-    """Escapes, foreign letters and length do what their names say."""
+    """Escapes, non-ASCII letters and length have their effect."""
     plain = b"".join(chunks(Plan(rollouts=200, escapes=0, non_ascii=0)))
     assert plain.isascii()
     assert not b"".join(chunks(Plan(rollouts=200, escapes=0, non_ascii=0.1))).isascii()
@@ -82,7 +82,7 @@ def test_shares_and_lengths() -> None:
 
 @pytest.mark.parametrize(("kind", "values"), [("binary", 2), ("graded", 5), ("distinct", 8)])
 def test_rewards(kind: Any, values: int) -> None:
-    """So many different ones; where they are distinct, no two of a task are equal."""
+    """The number of distinct rewards is right; "distinct" means no ties within a task."""
     plan = Plan(rollouts=800, rewards=kind, order="grouped")
     rewards = [json.loads(line)["reward"] for line in chunks(plan)]
     assert len(set(rewards)) == values
@@ -92,7 +92,7 @@ def test_rewards(kind: Any, values: int) -> None:
 
 
 def test_rows_are_as_real_ones() -> None:
-    """The shape is NeMo Gym's, and a row is 2.4 KB on average."""
+    """Rows have the shape of NeMo Gym's, and 2.4 KB on average."""
     lines = [*chunks(Plan(rollouts=400))]
     row = json.loads(lines[0])
     assert [item["type"] for item in row["response"]["output"]] == ["reasoning", "message"]
@@ -102,7 +102,7 @@ def test_rows_are_as_real_ones() -> None:
 
 @pytest.mark.parametrize("script", ["latin", "chinese"])
 def test_rows_of_agents_are_as_real_ones(script: Any) -> None:
-    """Five to twenty items; each call has its result, both hold JSON. 17 KB on average."""
+    """Five to twenty items; each call has its result, both contain JSON. 17 KB on average."""
     lines = [*chunks(Plan(format="agentic", rollouts=400, script=script))]
     counts = set()
     for row in map(json.loads, lines):
@@ -127,7 +127,7 @@ def test_rows_of_agents_are_as_real_ones(script: Any) -> None:
 
 
 def test_nat_is_one_array(tmp_path: Path) -> None:
-    """Items of five turns, with as many candidates each as asked for."""
+    """A JSON array of items with five turns, each with the requested number of candidates."""
     path = tmp_path / "workflow_output.json"
     write(Plan(format="nat", rollouts=24, per_task=4), path)
     items = json.loads(path.read_bytes())

@@ -1,4 +1,4 @@
-"""`make demo` and `make test` build the native core where they can, and go on where they cannot."""
+"""`make demo` and `make test` build the native core if they can, and continue if they cannot."""
 
 import os
 import re
@@ -21,14 +21,14 @@ LINE = "the native core is not built: {}; prefpairs works without it\n"
 NO_CARGO = "there is no cargo here"
 NO_CRATES = "cargo cannot fetch its crates"
 SECONDS = 5.0
-"""With three more attempts cargo takes eleven."""
+"""With three more attempts, cargo takes eleven seconds."""
 
 pytestmark = pytest.mark.full
 needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not here")
 
 
 class Checkout:
-    """A copy of what the core is built from, and a virtual environment to install it into."""
+    """A copy of the core's sources, and a virtual environment to install it into."""
 
     def __init__(self, folder: Path, *, pip: bool) -> None:
         self.native = folder / "native"
@@ -40,7 +40,7 @@ class Checkout:
         self._python = folder / "venv" / "bin" / "python"
 
     def build(self, **variables: str) -> tuple[int, str]:
-        """The exit code, and what is printed."""
+        """Run the build; returns the exit code and the output."""
         ran = subprocess.run(
             [self._python, self._script],
             env={**_without_choice(), **variables},
@@ -52,13 +52,13 @@ class Checkout:
         return ran.returncode, ran.stdout
 
     def core(self) -> str:
-        """The core that is installed, if any."""
+        """The installed core, if any."""
         words = ["-c", "import prefpairs_native; print(prefpairs_native.SAYS)"]
         ran = subprocess.run([self._python, *words], check=False, capture_output=True, text=True)
         return ran.stdout.strip()
 
     def keep_wheel(self, says: str) -> None:
-        """Let a wheel be there that was built from the sources as they are now."""
+        """Create a wheel for the current sources."""
         find = "import build_native; print(build_native._digest_of_sources())"
         scripts = self._script.parent
         ran = subprocess.run(
@@ -89,7 +89,7 @@ def _without_choice() -> dict[str, str]:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
-    """A checkout of which nothing is built."""
+    """A checkout without a built core."""
     return Checkout(tmp_path, pip=False)
 
 
@@ -105,18 +105,18 @@ def built(tmp_path: Path) -> Checkout:
 
 @pytest.fixture(name="nowhere")
 def _nowhere(tmp_path: Path) -> str:
-    """A path on which there are no programs."""
+    """A PATH without programs."""
     return str(tmp_path / "nowhere")
 
 
 def test_the_core_has_the_version_of_the_program() -> None:
-    """It is used in no other one."""
+    """The core has the version of the program, since it only works with that."""
     workspace = tomllib.loads((ROOT / "native" / "Cargo.toml").read_text("utf-8"))["workspace"]
     assert workspace["package"]["version"] == prefpairs.__version__
 
 
 def test_nothing_is_installed_by_a_name_that_is_not_ours() -> None:
-    """The core is installed by path, wherever it is told of."""
+    """The core is always installed by path, never by name from an index."""
     by_name = re.compile(r"(pip|uv|pipx)\b.* install .*prefpairs[-_]native")
     pages = [ROOT / "Makefile", *ROOT.glob("*.md"), *(ROOT / ".github").rglob("*.yml")]
     for folder in ("docs", "scripts", "src"):
@@ -126,7 +126,7 @@ def test_nothing_is_installed_by_a_name_that_is_not_ours() -> None:
 
 
 def test_without_cargo(checkout: Checkout, nowhere: str) -> None:
-    """One line says so; it is an error only where the core is required."""
+    """Without cargo, one line says so; it is an error only if the core is required."""
     assert checkout.build(PATH=nowhere) == (0, LINE.format(NO_CARGO))
     code, said = checkout.build(PATH=nowhere, PREFPAIRS_NATIVE="require")
     assert (code, said) == (1, f"the native core is not built: {NO_CARGO}\n")
@@ -135,7 +135,7 @@ def test_without_cargo(checkout: Checkout, nowhere: str) -> None:
 
 @needs_cargo
 def test_offline_with_nothing_fetched(checkout: Checkout, tmp_path: Path) -> None:
-    """One line says so."""
+    """Offline without downloaded crates, one line says so."""
     home = {"CARGO_HOME": str(tmp_path / "cargo"), "RUSTUP_HOME": _rustup_home()}
     assert checkout.build(CARGO_NET_OFFLINE="true", **home) == (0, LINE.format(NO_CRATES))
 
@@ -144,7 +144,7 @@ def test_offline_with_nothing_fetched(checkout: Checkout, tmp_path: Path) -> Non
 def test_a_registry_that_cannot_be_reached_costs_seconds(
     checkout: Checkout, tmp_path: Path
 ) -> None:
-    """Cargo does not try again and again."""
+    """Cargo does not retry many times."""
     home = tmp_path / "cargo"
     home.mkdir()
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -161,12 +161,12 @@ def test_a_registry_that_cannot_be_reached_costs_seconds(
 
 
 def _rustup_home() -> str:
-    """Where the toolchain is when CARGO_HOME is elsewhere."""
+    """The toolchain's folder when CARGO_HOME is changed."""
     return os.environ.get("RUSTUP_HOME") or str(Path("~/.rustup").expanduser())
 
 
 def test_a_core_is_built_once_for_its_sources(built: Checkout, nowhere: str) -> None:
-    """Changed ones need another; while it cannot be built, the old core is gone."""
+    """Changed sources need another core; if it cannot be built, the old one is removed."""
     shutil.rmtree(built.native / "target")
     assert built.build(PATH=nowhere) == (0, "")
     built.change()
@@ -180,7 +180,7 @@ def test_a_core_is_built_once_for_its_sources(built: Checkout, nowhere: str) -> 
 
 
 def test_a_failed_build_leaves_no_core(built: Checkout, tmp_path: Path) -> None:
-    """What the compiler says is shown, and the run goes on without the core."""
+    """The compiler's output is shown, and the run continues without the core."""
     built.change()
     programs = tmp_path / "programs"
     maturin = built.native / "target" / "maturin" / "bin" / "maturin"

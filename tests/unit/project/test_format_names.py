@@ -1,6 +1,6 @@
 """No format is named outside its own module and the table that lists it.
 
-What the rest of the program must know of a format, the format says in its SOURCE or TARGET.
+What the rest of the program needs to know of a format is in its SOURCE or TARGET.
 """
 
 import ast
@@ -17,10 +17,10 @@ from prefpairs.targets import HOSTS, OF_TRACES, TARGETS
 HOME = Path(__file__).parents[3] / "src" / "prefpairs"
 
 ORDINARY = frozenset({"candidates", "generic", "preferences", "tokens", "traces", "together"})
-"""Names that are also ordinary words: they count where they are the whole of a string."""
+"""Names that are also ordinary words: they count only as a whole string."""
 
 TITLES = ("nemo", "llama-factory", "nat")
-"""What people call formats, where it is not the name that is typed."""
+"""Common names of formats that differ from the name users type."""
 
 NAMES = {*SOURCES, *TARGETS, *OF_TRACES, *HOSTS, *TITLES, *(log.name for log in TRAINING_LOGS)}
 LONGEST_FIRST = sorted(NAMES - ORDINARY, key=len, reverse=True)
@@ -69,11 +69,11 @@ FIELDS = {
     "analysis/survey.py": "a key of summaries",
     "analysis/survey_tables.py": "a heading",
 }
-"""The modules in which an ordinary word is a string of its own, and names no format."""
+"""The modules with an ordinary word as a string that does not name a format."""
 
 
 def modules() -> Iterator[str]:
-    """All modules but those that are formats, and the two tables that list them."""
+    """All modules except formats and the two tables that list them."""
     for path in sorted(HOME.rglob("*.py")):
         name = str(path.relative_to(HOME))
         room, _, module = name.partition("/")
@@ -102,7 +102,7 @@ def formats_in(source: str) -> set[str]:
 
 
 def words_in(source: str) -> set[str]:
-    """The ordinary words that are strings of their own in a module."""
+    """The ordinary words that are whole strings in a module."""
     strings = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
     return {value for value in strings if isinstance(value, str) and value in ORDINARY}
 
@@ -117,14 +117,14 @@ def texts_of(node: ast.AST) -> Iterator[str]:
 
 @pytest.mark.parametrize("module", [*modules()])
 def test_no_format_is_named(module: str) -> None:
-    """Apart from the listed modules, each of which still needs to be listed."""
+    """Only listed modules name formats, and each of them does."""
     source = (HOME / module).read_text("utf-8")
     assert bool(formats_in(source)) == (module in ALLOWED), formats_in(source)
     assert bool(words_in(source)) == (module in FIELDS), words_in(source)
 
 
 def test_listed_modules_exist() -> None:
-    """A module that was renamed or removed leaves the lists."""
+    """Listed modules exist."""
     assert {*ALLOWED, *FIELDS} <= {*modules()}
 
 
@@ -140,5 +140,5 @@ def test_listed_modules_exist() -> None:
     ],
 )
 def test_what_counts_as_a_name(source: str, found: set[str]) -> None:
-    """Strings and identifiers, in any spelling, but no part of another word."""
+    """Strings and identifiers count, in any spelling, but not parts of other words."""
     assert formats_in(source) == found

@@ -1,4 +1,4 @@
-"""What `make fuzz` says where it cannot run, and of what it ran."""
+"""What `make fuzz` says if it cannot run, and about its results."""
 
 import sys
 from pathlib import Path
@@ -13,7 +13,7 @@ from fuzz import command
 def test_without_atheris(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It says so, and what fuzzes everywhere."""
+    """Without atheris, it says so and names what fuzzes everywhere."""
     monkeypatch.setattr(command, "find_spec", lambda _name: None)
     assert command.main([]) == 2
     said = capsys.readouterr().out
@@ -22,7 +22,7 @@ def test_without_atheris(
 
 
 def test_a_find_becomes_a_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The smallest one that is left, where pytest replays it; the others go."""
+    """The smallest finding is kept where pytest replays it; the others are deleted."""
     finds = tmp_path / "finds"
     finds.mkdir()
     small = finds / "small"

@@ -1,4 +1,4 @@
-"""The lowest versions that `make test-lowest` installs, held against pyproject.toml."""
+"""The lowest versions that `make test-lowest` installs, compared with pyproject.toml."""
 
 import sys
 import tomllib
@@ -15,7 +15,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
 def test_every_requirement_of_a_user_is_held_to_its_lower_bound() -> None:
-    """Those of the program and of the extras that its commands need, markers included."""
+    """The program's requirements and its extras' have their lower bounds, with markers."""
     constraints = list(lowest_versions.lowest_versions(PROJECT))
     extras = PROJECT["optional-dependencies"]
     optional = [one for name in ("zstd", "parquet", "near", "tokens") for one in extras[name]]
@@ -25,7 +25,7 @@ def test_every_requirement_of_a_user_is_held_to_its_lower_bound() -> None:
 
 
 def test_upper_bounds_fall_away_and_markers_stay() -> None:
-    """Of what pip reads as a constraint."""
+    """Upper bounds are removed and markers kept, in pip's constraints format."""
     project = {
         "dependencies": ["typer>=0.27.3,<0.29"],
         "optional-dependencies": {
@@ -42,6 +42,6 @@ def test_upper_bounds_fall_away_and_markers_stay() -> None:
 
 
 def test_a_requirement_without_a_lower_bound_is_refused() -> None:
-    """Nothing says what it should be tested with."""
+    """A requirement without a lower bound is rejected."""
     with pytest.raises(SystemExit, match=r"rich in pyproject\.toml: expected NAME>=VERSION"):
         list(lowest_versions.lowest_versions({"dependencies": ["rich"]}))

@@ -1,4 +1,4 @@
-"""The pictures of docs/strategies.md, held against the strategies that they show."""
+"""The pictures of docs/strategies.md, compared with the strategies."""
 
 import doctest
 import re
@@ -21,7 +21,7 @@ def test_pictures_are_fresh() -> None:
 
 
 def test_every_strategy_has_a_picture_on_the_page() -> None:
-    """Those that come later, too."""
+    """Every strategy has a picture on the page."""
     page = (ROOT / "docs" / "strategies.md").read_text("utf-8")
     shown = re.findall(r"\(pictures/([\w-]+)\.svg\)", page)
     assert sorted(shown) == sorted(make_pictures.PICTURES)
@@ -29,7 +29,7 @@ def test_every_strategy_has_a_picture_on_the_page() -> None:
 
 
 def test_an_arc_goes_from_the_rejected_dot_to_the_chosen_one() -> None:
-    """One arc a pair, between the places of its candidates; all other dots are empty."""
+    """There is one arc per pair, between its candidates; unused candidates are empty dots."""
     svg = make_pictures.drawn(make_pictures.PICTURES["best-vs-worst"])
     assert re.findall(r'd="M([\d.]+) .* ([\d.]+) \d+"', svg) == [("566.0", "34.0")]
     assert re.findall(r'class="used" cx="([\d.]+)"', svg) == ["566.0", "34.0"]
@@ -37,6 +37,6 @@ def test_an_arc_goes_from_the_rejected_dot_to_the_chosen_one() -> None:
 
 
 def test_places() -> None:
-    """What the docstrings say."""
+    """The examples in docstrings are correct."""
     assert doctest.testmod(make_pictures).failed == 0
     assert doctest.testmod(make_pictures).attempted > 0

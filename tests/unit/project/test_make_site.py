@@ -1,4 +1,4 @@
-"""What is around the generator of the site: which pages it gets, and what it may not fetch."""
+"""The site generator: which pages it gets, and what pages may not fetch."""
 
 import doctest
 import sys
@@ -13,7 +13,7 @@ import make_site  # noqa: E402
 
 
 def test_our_pages_can_be_staged(tmp_path: Path) -> None:
-    """No link between pages leads nowhere, and navigation names no page that is not there."""
+    """Links between our pages and in the navigation are valid."""
     make_site.stage(ROOT, tmp_path)
     front = (tmp_path / "index.md").read_text("utf-8")
     assert "\nguides/before-a-run\n" in front
@@ -25,7 +25,7 @@ def test_our_pages_can_be_staged(tmp_path: Path) -> None:
 
 
 def test_a_link_that_leads_nowhere(tmp_path: Path) -> None:
-    """It is an error that names page and link; code is no link."""
+    """A broken link is an error that names page and link; links in code are ignored."""
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "README.md").write_text("`[c](d.md)`\n\n```\n[x](y.md)\n```\n[`a`](b.md)\n", "utf-8")
@@ -34,7 +34,7 @@ def test_a_link_that_leads_nowhere(tmp_path: Path) -> None:
 
 
 def test_pages_that_come_later_are_listed() -> None:
-    """In their place if navigation knows them, else at the end."""
+    """New pages are listed where the navigation has them, else at the end."""
     names = ["index", "terminal", "recipes", "new", "guides/new", "guides/before-a-run"]
     assert make_site.listed(names)["index"] == [
         ("Guides", ["guides/before-a-run", "guides/new"]),
@@ -44,7 +44,7 @@ def test_pages_that_come_later_are_listed() -> None:
 
 
 def test_what_is_fetched_from_outside(tmp_path: Path) -> None:
-    """Scripts, styles, pictures and fonts of other hosts are found; links to them are fine."""
+    """Scripts, styles, images and fonts from other hosts are found; links are fine."""
     (tmp_path / "page.html").write_text(
         '<link href="a.css"><link href="https://a/b.css"><a href="https://fine/">x</a>'
         '<script src="//c/d.js"></script><img src="e.svg"><img src="HTTP://f/g.png">'
@@ -62,6 +62,6 @@ def test_what_is_fetched_from_outside(tmp_path: Path) -> None:
 
 
 def test_docstrings() -> None:
-    """What the docstrings say."""
+    """The examples in docstrings are correct."""
     done = doctest.testmod(make_site)
     assert (done.failed, done.attempted > 0) == (0, True)

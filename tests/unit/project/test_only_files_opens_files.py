@@ -1,4 +1,4 @@
-"""Only the room files/ opens, creates, lists or removes files; the exceptions are named here."""
+"""Only files/ opens, creates, lists or removes files; the exceptions are listed here."""
 
 import ast
 from collections.abc import Iterator
@@ -45,12 +45,12 @@ FUNCTIONS = {
     ),
 }
 MODULES = {"bz2", "glob", "gzip", "lzma", "pathlib", "shelve", "sqlite3", "tempfile", "zipfile"}
-"""Modules whose functions open files, or whose objects do."""
+"""Modules whose functions or objects open files."""
 METHODS = {"read_bytes", "read_text", "write_bytes", "write_text"}
 
 
 def openings(code: str) -> Iterator[str]:
-    """What a module uses to open files, in the words of its calls and imports.
+    """What a module uses to open files, by the names in its calls and imports.
 
     >>> [*openings("import os, gzip\\nwith open('f') as f: os.replace('f', 'g')")]
     ['gzip', 'open', 'os.replace']
@@ -75,7 +75,7 @@ def openings(code: str) -> Iterator[str]:
 
 
 def test_only_files_opens_files() -> None:
-    """Every opening outside files/ is one of the exceptions, and every exception is needed."""
+    """Only the exceptions open files outside files/, and every exception is needed."""
     found = {
         (str(path.relative_to(SOURCE)), opening)
         for path in SOURCE.rglob("*.py")
@@ -98,5 +98,5 @@ def test_only_files_opens_files() -> None:
     ],
 )
 def test_what_counts_as_opening(code: str, expected: list[str]) -> None:
-    """The check sees calls and imports, and does not take other methods for openings."""
+    """The check finds calls and imports, and ignores other methods of these names."""
     assert [*openings(code)] == expected

@@ -1,4 +1,4 @@
-"""The page of traps, held against the code."""
+"""The page of traps, compared with the code."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ PAGE = (ROOT / "docs" / "traps.md").read_text("utf-8")
 
 
 def test_every_trap_stands_on_the_page() -> None:
-    """Numbered in a row, each once, and no others."""
+    """Every trap is on the page once, numbered in order, and no others."""
     rows = re.findall(r"^\| (\d+) \| `(\w+)` \|", PAGE, re.MULTILINE)
     assert [int(number) for number, _ in rows] == list(range(1, len(TRAPS) + 1))
     assert sorted(code for _, code in rows) == sorted(TRAPS)
@@ -18,7 +18,7 @@ def test_every_trap_stands_on_the_page() -> None:
 
 
 def test_every_trap_has_a_golden_case() -> None:
-    """`validate` finds it in some case, and says its code."""
+    """`validate` reports every trap in some golden case."""
     cases = (ROOT / "tests" / "cases" / "validate").glob("*/*")
     told = "".join(path.read_text("utf-8") for path in cases if path.name in ("out", "err"))
     assert [code for code in TRAPS if f"({code})" not in told and f"{code}:" not in told] == []

@@ -1,4 +1,4 @@
-"""Rows, read one by one, and the bad ones among them."""
+"""Reads rows one by one, and handles bad ones."""
 
 import json
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def _values(ledger: Ledger, *files: tuple[bytes, ...], **plan: Any) -> list[Any]
 
 
 def test_rows_of_several_files() -> None:
-    """Each with what was read from it; all are counted, and those of each file."""
+    """Each row comes with what was read from it; rows are counted in total and per file."""
     ledger = Ledger()
     read = _values(ledger, (b"1\n", b"2\n"), (b"3\n",), ())
     assert read == [("a", 1, 1), ("a", 2, 2), ("b", 1, 3)]
@@ -44,14 +44,14 @@ def test_rows_of_several_files() -> None:
 
 @pytest.mark.parametrize(("limit", "values"), [(0, []), (1, [1]), (3, [1, 3]), (9, [1, 3, 4])])
 def test_limit(limit: int, values: list[int]) -> None:
-    """So many rows of all files together, bad ones included."""
+    """A limit counts the rows of all files together, including bad ones."""
     ledger = Ledger()
     read = _values(ledger, (b"1\n", b"{\n"), (b"3\n", b"4\n"), limit=limit, on_error="skip")
     assert ([value for *_, value in read], ledger.rows_read) == (values, min(limit, 4))
 
 
 def test_bad_rows_are_told_at_the_end() -> None:
-    """They are all counted first; good rows are still yielded, as their use is not known here."""
+    """Bad rows are reported at the end, after all were counted; good rows are still yielded."""
     ledger = Ledger()
     with pytest.raises(BadRecords) as caught:
         _values(ledger, (b"1\n", b"{torn\n"), (b"\xff\n", b"2\n"))
@@ -60,7 +60,7 @@ def test_bad_rows_are_told_at_the_end() -> None:
 
 
 def test_run_is_lost_from_the_first_bad_row_on() -> None:
-    """Unless bad rows are left out."""
+    """After a bad row the run has failed, unless bad rows are skipped."""
     for on_error, failed in (("fail", True), ("skip", False)):
         plan: dict[str, Any] = {"inputs": [], "on_error": on_error}
         with reading_rows(InputPlan(**plan), Ledger()) as rows:
@@ -75,7 +75,7 @@ def _refuse(rows: Rows) -> None:
 
 
 def test_errors_of_whoever_takes_the_rows() -> None:
-    """They are his, and make no row bad."""
+    """Errors of the code that uses the rows make no row bad."""
     ledger = Ledger()
     with reading_rows(InputPlan(inputs=[]), ledger) as rows, pytest.raises(NotJson):
         _refuse(rows)
@@ -102,7 +102,7 @@ def _interrupted(plan: InputPlan) -> None:
 
 
 def test_quarantine_of_a_run_that_fails(tmp_path: Path) -> None:
-    """The old one stays."""
+    """If the run fails, the old quarantine file stays."""
     path = tmp_path / "bad.jsonl"
     path.write_bytes(b"old\n")
     with pytest.raises(KeyboardInterrupt):
@@ -111,7 +111,7 @@ def test_quarantine_of_a_run_that_fails(tmp_path: Path) -> None:
 
 
 def test_quarantine_that_cannot_be(tmp_path: Path) -> None:
-    """In no folder, or over an input."""
+    """A quarantine in a missing folder, or over an input, is rejected."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(b"in\n")
     given = [Input(str(path), "r.jsonl")]
@@ -137,7 +137,7 @@ def test_quarantine_that_cannot_be(tmp_path: Path) -> None:
     ],
 )
 def test_too_many_bad_rows(word: str, lost: bool) -> None:
-    """More bad rows than are tolerated lose the run; a share is that of all rows."""
+    """More bad rows than --max-errors fail the run; a fraction is of all rows."""
     ledger = Ledger()
     rows = (b"1\n", b"{\n"), (b"{\n", b"2\n")
     if not lost:
@@ -149,7 +149,7 @@ def test_too_many_bad_rows(word: str, lost: bool) -> None:
 
 
 def test_run_is_lost_with_the_first_row_beyond_the_tolerated() -> None:
-    """Nothing need be done any more; a share is known at the end only."""
+    """The run fails at the first row above the number; for a fraction, at the end."""
     for word, failed in (("1", True), ("1%", False)):
         plan = InputPlan(inputs=[], on_error="skip", max_errors=word)
         with reading_rows(plan, Ledger()) as rows:
@@ -160,7 +160,7 @@ def test_run_is_lost_with_the_first_row_beyond_the_tolerated() -> None:
 
 
 def test_head_of_a_long_row_is_not_read() -> None:
-    """Whatever it would be taken for."""
+    """The beginning of an overlong row is not parsed, even if it is valid."""
     ledger = Ledger()
     with reading_rows(InputPlan(inputs=[], on_error="skip"), ledger) as rows:
         assert rows.read_one(Record(1, 0, b"{}", whole=False), decode, "a") is None

@@ -1,4 +1,4 @@
-"""Candidates that an earlier stage wrote."""
+"""Candidates written by an earlier stage."""
 
 import json
 from typing import Any
@@ -34,7 +34,7 @@ def _changed(**change: Any) -> bytes:
 
 
 def test_candidate_comes_back_as_it_was() -> None:
-    """Group, index, origin and all the rest are kept."""
+    """Group, index, origin and all other fields are kept."""
     assert _read(candidate_line(FULL)).kept == [FULL]
 
 
@@ -47,7 +47,7 @@ def test_candidate_comes_back_as_it_was() -> None:
     ],
 )
 def test_columns_of_the_question(column: str, value: Any, prompt: Any) -> None:
-    """They join the prompt of a candidate, which keeps its group and all the rest."""
+    """They are added to the prompt of a candidate, which keeps its group and other fields."""
     line = _changed(**{column: value})
     assert looks_like(line)
     assert _read(line).kept == [FULL._replace(prompt=prompt)]
@@ -55,7 +55,7 @@ def test_columns_of_the_question(column: str, value: Any, prompt: Any) -> None:
 
 
 def test_columns_without_a_convention() -> None:
-    """The run ends until options say what they are."""
+    """The run stops until an option says what the column is."""
     line = _changed(context="C")
     with pytest.raises(TwoReadings):
         _read(line)
@@ -65,63 +65,63 @@ def test_columns_without_a_convention() -> None:
 
 
 def test_group_of_another_prompt() -> None:
-    """A group that was the prompt is that of the whole prompt now."""
+    """A group that was derived from the prompt is derived from the whole prompt."""
     line = _changed(group="prompt:" + "0" * 32, system="S")
     read = _read(line).kept[0]
     assert read.group == group_of_prompt(digest_prompt(read.prompt))
 
 
 def test_rows_of_others_with_columns_of_the_question() -> None:
-    """They do not say which line they came from."""
+    """Rows of other programs with such columns have no origin."""
     assert not looks_like(_changed(origin="gsm8k", system="S"))
     assert not looks_like(_changed(origin=["r.jsonl:7"], system="S"))
     assert looks_like(_changed(origin="gsm8k"))
 
 
 def test_origin_is_the_first_stages() -> None:
-    """A candidate says where it came from first."""
+    """The first stage's origin is kept."""
     assert _read(candidate_line(FULL)).kept[0].origin == "r.jsonl:7#2"
 
 
 def test_options_apply_once_more() -> None:
-    """Reasoning can be dropped and scores turned between the stages, too."""
+    """Between stages, reasoning can be dropped and scores negated."""
     read = _read(candidate_line(FULL), reasoning="drop", lower_is_better=True).kept[0]
     assert (read.response, read.score) == ([{"role": "assistant", "content": "A"}], -0.5)
 
 
 def test_thinking_is_not_split_once_more() -> None:
-    """An earlier stage that left it in the text had its reasons."""
+    """Inline thinking that an earlier stage left in the text stays."""
     text = "<think>hm</think>A"
     assert _read(_changed(response=text)).kept[0].response == text
     assert _read(_changed(response=text), reasoning="drop").kept[0].response == "A"
 
 
 def test_score_by_path() -> None:
-    """What --keep carried along can be the score."""
+    """A field carried along by --keep can be used as the score."""
     line = _changed(meta={"judge": 7})
     assert _read(line, scores=(("meta.judge", 1.0),)).kept[0].score == 7.0
 
 
 def test_missing_score() -> None:
-    """A null score is a loss, and no bad row."""
+    """A row with a null score is dropped, not bad."""
     assert _read(_changed(score=None)).lost == ["no_score"]
 
 
 def test_missing_score_can_count_as_zero() -> None:
-    """--keep-rows no_score, here as everywhere."""
+    """--keep-rows no_score counts it as 0, as for other sources."""
     read = _read(_changed(score=None), keep_rows=frozenset({"no_score"}))
     assert (read.kept[0].score, read.lost) == (0.0, [])
 
 
 def test_score_as_text() -> None:
-    """--cast-score reads it here as everywhere."""
+    """--cast-score reads it, as for other sources."""
     with pytest.raises(BadField, match="score"):
         _read(_changed(score="0.7"))
     assert _read(_changed(score="0.7"), cast_score=True).kept[0].score == 0.7
 
 
 def test_score_that_is_not_finite() -> None:
-    """NaN has its own reason."""
+    """NaN has a reason of its own."""
     assert _read(_changed(score=float("nan"))).lost == ["score_not_finite"]
 
 
@@ -134,19 +134,19 @@ def test_score_that_is_not_finite() -> None:
     ],
 )
 def test_unfit(change: dict[str, Any], reason: str) -> None:
-    """A filter between the stages may have emptied a field."""
+    """A field may have been emptied between the stages."""
     assert _read(_changed(**change)).lost == [reason]
 
 
 @pytest.mark.parametrize("change", [{"group": 1}, {"prompt": None}, {"index": "3"}])
 def test_bad_field(change: dict[str, Any]) -> None:
-    """A field of the wrong type is a bad row."""
+    """A field with a wrong type makes its row bad."""
     with pytest.raises(BadField):
         _read(_changed(**change))
 
 
 def test_call_ids_are_numbered_anew() -> None:
-    """Candidates that others wrote get the same names."""
+    """Call IDs of foreign candidates are renumbered."""
     call = {"id": "x", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     response = [{"role": "assistant", "content": "", "tool_calls": [call]}]
     assert _read(_changed(response=response)).kept[0].response == [
@@ -155,14 +155,14 @@ def test_call_ids_are_numbered_anew() -> None:
 
 
 def test_lone_surrogate_is_mended() -> None:
-    """Half an emoji becomes U+FFFD."""
+    """A lone surrogate becomes U+FFFD."""
     reading = _read(_changed(response="cut \ud83d"))
     assert (reading.kept[0].response, reading.noticed) == ("cut \ufffd", ["surrogate_replaced"])
 
 
 @pytest.mark.parametrize("line", [b"[1]", b"1", b'"text"'])
 def test_row_that_is_no_object(line: bytes) -> None:
-    """JSON of another kind is a bad row."""
+    """JSON that is no object is a bad row."""
     with pytest.raises(BadField, match="row"):
         _read(line)
 
@@ -186,18 +186,18 @@ def test_line_that_is_no_json() -> None:
     ],
 )
 def test_looks_like(line: bytes, known: bool) -> None:
-    """Group and origin together are prefpairs' own."""
+    """Candidates are recognized by group and origin together."""
     assert looks_like(line) is known
 
 
 def test_read_back_applies_no_option() -> None:
-    """What was spooled comes back unchanged."""
+    """Spooled candidates are read back unchanged, without applying options again."""
     line = candidate_line(FULL._replace(score=-1.0, response="<think>hm</think>A"))
     assert read_candidate(line).kept == [FULL._replace(score=-1.0, response="<think>hm</think>A")]
 
 
 def test_meta_holds_what_whoever_reads_it_again_finds() -> None:
-    """NaN is null at once."""
+    """NaN in meta becomes null at once."""
     row = {"group": "g", "prompt": "Q", "response": "A", "score": 1, "origin": ""}
     (candidate,) = _read(json.dumps({**row, "meta": {"a": [float("nan")]}}).encode()).kept
     assert candidate.meta == {"a": [None]}

@@ -1,4 +1,4 @@
-"""Of which source a row is."""
+"""Detects the source of a row."""
 
 import json
 from itertools import combinations
@@ -42,12 +42,12 @@ BOTH = b'{"responses_create_params":{},"group":"g","prompt":"","response":"","sc
     ],
 )
 def test_source_of(record: bytes, source: str) -> None:
-    """The first source that knows the record; generic where none does."""
+    """The first source that recognizes the record; generic if none does."""
     assert source_of(record) == source
 
 
 def test_field_of_a_common_name_does_not_make_a_nat_row() -> None:
-    """Rows of agents often hold a trajectory beside prompt, response and score."""
+    """A "trajectory" next to prompt, response and score does not make a NAT row."""
     row = b'{"prompt": "Q", "response": "A", "score": 1, "trajectory": [{"action": "ls"}]}'
     assert source_of(row) == "generic"
 
@@ -80,7 +80,7 @@ VALUES = {
     "columns", [*combinations(SOURCE_COLUMNS, 1), *combinations(SOURCE_COLUMNS, 2)]
 )
 def test_sources_know_rows_by_their_signs(columns: tuple[str, ...]) -> None:
-    """No row is passed over by looking at its columns first."""
+    """The check for a source's columns skips no row that the source recognizes."""
     fields = {"group": "g", "prompt": "Q", "response": "A", "score": 1, "prompt_length": 1}
     fields |= {"completion": "A", "timing": {}, "samples": []}
     fields |= {"content": [["Q"]], "idx": 0}

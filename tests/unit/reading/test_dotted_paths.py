@@ -35,28 +35,28 @@ RECORD = {
     ],
 )
 def test_look_up(path: str, value: Any) -> None:
-    """Keys and places are followed; a null is a value, nothing is MISSING."""
+    """Keys and indexes are followed; a null is a value, a missing value is MISSING."""
     assert look_up(RECORD, path) == value
 
 
 @pytest.mark.parametrize("record", [None, 1, "text", []])
 def test_look_up_in_no_object(record: Any) -> None:
-    """What is no object holds nothing."""
+    """A value that is no object contains nothing."""
     assert look_up(record, "a.b") is MISSING
 
 
 def test_missing_names_itself() -> None:
-    """An error message may show it."""
+    """MISSING has a readable name for error messages."""
     assert repr(MISSING) == "MISSING"
 
 
 def test_paths_of_looks_three_places_into_a_list() -> None:
-    """A list of thousands of items gives the paths of its first three."""
+    """Only the first three items of a list give paths."""
     assert list(paths_of({"a": [1, 2, 3, 4]})) == ["a", "a.0", "a.1", "a.2"]
 
 
 def test_paths_of_stops_at_a_depth() -> None:
-    """Deeper paths are not listed."""
+    """Paths are listed up to a depth."""
     record = {"a": {"b": {"c": {"d": {"e": 1}}}}}
     assert list(paths_of(record, depth=2)) == ["a", "a.b"]
     assert list(paths_of(record, depth=3)) == ["a", "a.b", "a.b.c"]
@@ -64,6 +64,6 @@ def test_paths_of_stops_at_a_depth() -> None:
 
 
 def test_places_that_no_list_has() -> None:
-    """A word of any number of digits is a place, or none."""
+    """A number with any number of digits is an index, or not found."""
     assert look_up([1], "9" * 5000) is MISSING
     assert look_up([1, 2], "00000000000000000001") == 2

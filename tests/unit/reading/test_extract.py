@@ -21,7 +21,7 @@ def _plan(folder: Path, data: bytes) -> ReadPlan:
 
 
 def test_lines_in_order_of_arrival(tmp_path: Path) -> None:
-    """Each candidate with its origin."""
+    """Lines are in input order, with origins."""
     output = Lines()
     extract(_plan(tmp_path, ROW % b"A" + ROW % b"B"), output, Ledger())
     group = b'"group":"prompt:a3c7b2cc00e5ce45cc7511a032ee4eb9","prompt":"Q"'
@@ -33,14 +33,14 @@ def test_lines_in_order_of_arrival(tmp_path: Path) -> None:
 
 
 def test_copies_are_all_written(tmp_path: Path) -> None:
-    """Which rollouts are copies only `pair` can tell."""
+    """Copies are all written, since only `pair` can recognize them."""
     output, ledger = Lines(), Ledger()
     extract(_plan(tmp_path, ROW % b"A" * 3), output, ledger)
     assert (len(output.lines), ledger.candidates_kept) == (3, 3)
 
 
 def test_nothing_more_after_a_bad_row(tmp_path: Path) -> None:
-    """The rest is read for its errors, and not written."""
+    """After a bad row, the rest is checked for errors, but not written."""
     output = Lines()
     with pytest.raises(BadRecords):
         extract(_plan(tmp_path, ROW % b"A" + b"{\n" + ROW % b"B"), output, Ledger())
@@ -48,7 +48,7 @@ def test_nothing_more_after_a_bad_row(tmp_path: Path) -> None:
 
 
 def test_nothing_came_out(tmp_path: Path) -> None:
-    """An error, unless it is allowed."""
+    """An empty result is an error, unless it is allowed."""
     plan = _plan(tmp_path, ROW % b" ")
     with pytest.raises(NothingCameOut) as caught:
         extract(plan, Lines(), Ledger())

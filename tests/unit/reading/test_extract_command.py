@@ -1,4 +1,4 @@
-"""prefpairs extract, from its words to its lines."""
+"""prefpairs extract, from its options to its output."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_candidates_and_their_pairs() -> None:
-    """Pairs of candidates are the pairs of the rollouts."""
+    """Pairs of candidates equal the pairs of the rollouts."""
     called(extract, quiet=True, paths=["r.jsonl"], output="c.jsonl")
     called(pair, quiet=True, paths=["c.jsonl"], output="two.jsonl")
     called(pair, quiet=True, paths=["r.jsonl"], output="one.jsonl")

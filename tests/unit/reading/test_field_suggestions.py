@@ -1,4 +1,4 @@
-"""Options that are offered where a field cannot be guessed."""
+"""Options suggested when a field cannot be guessed."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ BOTH = ("response", "score")
     ],
 )
 def test_what_is_offered(row: dict[str, Any], missing: tuple[str, ...], offered: list[str]) -> None:
-    """A score of the same name as the answer; nothing of which less is better."""
+    """Suggests a score named like the answer; never one for which less is better."""
     given = {"score": lambda read: read.scores, "response": lambda read: read.response}
     found = suggestions(row, missing, ReadOptions(), given[missing[0]])
     assert [" ".join(words) for words in found] == offered

@@ -1,4 +1,4 @@
-"""How the rows of a run are read, and what they show of each other."""
+"""How the rows of a run are read, and what they show about each other."""
 
 import json
 from typing import Any
@@ -46,18 +46,18 @@ def _open(formats: Formats, *lines: bytes) -> Format:
     ],
 )
 def test_source_of_a_file(lines: list[bytes], source: str) -> None:
-    """That of the first row that can be read."""
+    """The source of a file is that of its first readable row."""
     assert _open(_formats()[0], *lines).sources == [source]
 
 
 def test_source_that_was_named() -> None:
-    """Nothing is detected."""
+    """With --from, nothing is detected."""
     formats, _ = _formats("nat")
     assert [_open(formats, line).sources for line in (ROW, ROLLOUT)] == [["nat"]] * 2
 
 
 def test_sources_of_rows() -> None:
-    """Each row is read by the source that knows it, and the file counts for all of them."""
+    """Each row is read by the source that recognizes it, and the file counts for each."""
     formats, _ = _formats()
     found = _open(formats, ROW)
     assert found.how.read(STEP).row_lost == "other_step_name"
@@ -68,7 +68,7 @@ def test_sources_of_rows() -> None:
 
 @pytest.mark.parametrize("before", [0, 1, 7])
 def test_shortcut_of_the_first_row_that_has_one(before: int) -> None:
-    """Odd rows at the top of a file do not make all of it slow."""
+    """Odd rows at the top of a file do not disable the fast reader."""
     odd = b'{"prompt": "Q", "response": "A", "score": null}'
     found, taken = _formats()[0].open("r.jsonl", iter(_records(*[odd] * before, *[ROW] * 20)))
     assert found.how.fast_reader
@@ -76,7 +76,7 @@ def test_shortcut_of_the_first_row_that_has_one(before: int) -> None:
 
 
 def test_records_that_are_taken_are_bounded() -> None:
-    """By number and by size: rows may hold megabytes."""
+    """The sample of rows is limited by number and size."""
     big = json.dumps({"prompt": "x" * (3 << 20)}).encode()
     for lines, most in (([b"{}"] * 100, 8), ([big] * 9, 2)):
         found, taken = _formats()[0].open("r.jsonl", iter(_records(*lines)))
@@ -84,7 +84,7 @@ def test_records_that_are_taken_are_bounded() -> None:
 
 
 def test_shards_that_are_alike_share_a_shortcut(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the first row of each is looked at, and nothing is made anew."""
+    """Similar shards share a fast reader, and only the first row of each is checked."""
     formats, _ = _formats()
     first = _open(formats, ROW)
     monkeypatch.setattr(generic_fast, "defstruct", None)
@@ -93,7 +93,7 @@ def test_shards_that_are_alike_share_a_shortcut(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_shards_that_differ() -> None:
-    """The next one has a fast reader of its own."""
+    """A shard with other columns gets its own fast reader."""
     formats, _ = _formats()
     first, second = _open(formats, ROW), _open(formats, OTHER)
     assert second.how.fast_reader
@@ -107,7 +107,7 @@ def _book(formats: Formats, *lines: bytes) -> None:
 
 
 def test_notes_name_all_that_was_guessed() -> None:
-    """Once, in one order, whichever came first."""
+    """Notes list all guesses once, sorted."""
     told = []
     for lines in ([ROW, OTHER], [OTHER, ROW]):
         formats, ledger = _formats()
@@ -123,7 +123,7 @@ def test_notes_name_all_that_was_guessed() -> None:
 
 
 def test_paths_that_no_row_has() -> None:
-    """One row of all is enough; without any it is an error if nothing came, else a note."""
+    """One row with the path is enough; if none has it, that is an error or a note."""
     formats, ledger = _formats(scores=(("x", 1.0),), keep=("respons", "score"))
     _book(formats, ROW)
     with pytest.raises(NoSuchPath) as caught:
@@ -136,7 +136,7 @@ def test_paths_that_no_row_has() -> None:
 
 
 def test_paths_that_others_saw() -> None:
-    """What workers were shown counts, too."""
+    """Paths seen by workers count, too."""
     formats, _ = _formats(scores=(("x", 1.0),), keep=("y",))
     _book(formats, ROW)
     assert formats.join([("found", "--score", "x"), ("found", "--keep", "y")], [])
@@ -144,14 +144,14 @@ def test_paths_that_others_saw() -> None:
 
 
 def test_paths_of_steps_are_never_doubtful() -> None:
-    """They point into steps, which only the source finds."""
+    """Paths into steps are not checked, since only the source finds steps."""
     formats, _ = _formats(scores=(("x", 1.0),))
     _book(formats, STEP)
     formats.settle()
 
 
 def test_fields_that_nobody_has() -> None:
-    """It is an error where nothing came of the rows."""
+    """A missing field is an error if there are no candidates."""
     formats, _ = _formats()
     _book(formats, b'{"a": 1, "response": "A"}')
     with pytest.raises(OtherRows) as caught:

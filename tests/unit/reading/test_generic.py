@@ -1,4 +1,4 @@
-"""Any rows with a prompt, a response and a score."""
+"""Rows with a prompt, a response and a score under any names."""
 
 import json
 from typing import Any
@@ -28,7 +28,7 @@ def _open(*rows: Any, **options: Any) -> RecordReader:
 
 
 def _shown(*rows: Any, **options: Any) -> CrossRowFacts:
-    """What rows show of how all of them are read."""
+    """What rows show about how to read them."""
     shown = CrossRowFacts()
     for row in rows:
         shown.add(_read(row, **options).facts)
@@ -56,7 +56,7 @@ def _refusal(*rows: Any, **options: Any) -> OtherRows:
 
 
 def _choices(*rows: Any, **options: Any) -> list[tuple[str, ...]]:
-    """What settles how rows are read that have two readings."""
+    """The options that decide between two readings."""
     with pytest.raises(TwoReadings) as caught:
         _shown(*rows, **options)
     return list(map(tuple, caught.value.choices))
@@ -67,12 +67,12 @@ def _choices(*rows: Any, **options: Any) -> list[tuple[str, ...]]:
     [(b'{"a": 1}', True), (b"{}", True), (b"[]", False), (b"1", False), (b"{", False)],
 )
 def test_looks_like(line: bytes, known: bool) -> None:
-    """Any JSON object will do, for paths can name its fields."""
+    """Any JSON object is accepted, since paths can name its fields."""
     assert looks_like(line) is known
 
 
 def test_one_answer_a_row() -> None:
-    """Fields are guessed by name, and the guess is said."""
+    """Fields are guessed by name, with a note."""
     row = {"question": "Q", "answer": "A", "reward": 0.5}
     assert _kept(row) == [Candidate(GROUP_OF_Q, "Q", "A", 0.5)]
     assert _notes(row) == ['guessed: prompt is "question", response is "answer", score is "reward"']
@@ -82,7 +82,7 @@ def test_one_answer_a_row() -> None:
 @pytest.mark.parametrize("response", ["response", "completion", "answer", "output", "generation"])
 @pytest.mark.parametrize("score", ["reward", "score", "rating"])
 def test_names_that_are_guessed(prompt: str, response: str, score: str) -> None:
-    """Every combination of the usual names."""
+    """Every combination of the usual names is found."""
     assert _kept({score: 1, response: "A", prompt: "Q"}) == [Candidate(GROUP_OF_Q, "Q", "A", 1.0)]
 
 
@@ -112,7 +112,7 @@ ROW = {"prompt": "Q", "response": "A", "score": 1}
     ],
 )
 def test_two_fields_of_a_kind(more: dict[str, Any], choices: list[tuple[str, ...]]) -> None:
-    """It cannot be known which one is meant; the order of keys decides nothing."""
+    """With two candidates for a field, the run stops; key order decides nothing."""
     assert _choices({**ROW, **more}) == _choices({**more, **ROW}) == choices
 
 
@@ -136,14 +136,14 @@ def test_two_fields_of_a_kind(more: dict[str, Any], choices: list[tuple[str, ...
     ],
 )
 def test_two_fields_that_are_no_two_readings(more: dict[str, Any]) -> None:
-    """Equal ones, empty ones, and those that could not be read change no pair."""
+    """Equal, empty and unreadable alternatives are not ambiguous."""
     expected = [Candidate(GROUP_OF_Q, "Q", "A", 1.0)]
     assert _kept({**ROW, **more}) == _kept({**more, **ROW}) == expected
 
 
 @pytest.mark.parametrize("name", ["prompt", "response", "score"])
 def test_named_field_is_the_one_that_is_meant(name: str) -> None:
-    """Each choice that the error prints settles it."""
+    """Each printed choice resolves the ambiguity."""
     other = {"prompt": "question", "response": "completion", "score": "reward"}[name]
     row = {**ROW, other: 0 if name == "score" else "other"}
     for choice in _choices(row):
@@ -153,14 +153,14 @@ def test_named_field_is_the_one_that_is_meant(name: str) -> None:
 
 
 def test_references_are_no_answers() -> None:
-    """An answer beside what the model said is the right one."""
+    """An `answer` next to the model's output is the reference."""
     assert _kept({**ROW, "answer": "42"})[0].response == "A"
     assert _kept({**ROW, "response": None, "output": "A", "answer": "42"})[0].response == "A"
     assert _read({**ROW, "response": None, "answer": "42"}).lost == ["no_response"]
 
 
 def test_reference_that_stands_alone_in_another_row() -> None:
-    """A row that lost its response is not answered by the reference, whichever comes first."""
+    """A row that lost its response is not read with the reference instead, in any order."""
     beside = {**ROW, "answer": "42"}
     alone = {"prompt": "Q", "answer": "42", "score": 1}
     choices = [("--response", "response"), ("--response", "answer")]
@@ -170,7 +170,7 @@ def test_reference_that_stands_alone_in_another_row() -> None:
 
 @pytest.mark.parametrize("key", ["messages", "conversation", "conversations"])
 def test_conversation_as_json_text(key: str) -> None:
-    """As tables store it: it is read like the value itself."""
+    """A conversation as JSON text, as tables store it, is read like the list itself."""
     asked = [{"role": "user", "content": "Q"}]
     said = {"role": "assistant", "content": "A"}
     for row in ({key: [*asked, said], "score": 1}, {key: asked, "response": "A", "score": 1}):
@@ -182,12 +182,12 @@ def test_conversation_as_json_text(key: str) -> None:
 
 @pytest.mark.parametrize("text", ["[1, 2]", "[x", "[]", '[{"a": 1}]', "Human: Q"])
 def test_text_in_a_column_of_chats(text: str) -> None:
-    """Other text is what was asked."""
+    """Plain text in a `messages` column is the prompt."""
     assert _read({"messages": text, "response": "A", "score": 1}).kept[0].prompt == text
 
 
 def test_conversation_that_may_have_lost_its_response() -> None:
-    """A chat that ends in an answer is a conversation, unless others like it are answered."""
+    """A chat that ends in an answer is ambiguous if other rows have a separate response."""
     answered = {"messages": CHAT[:1], "response": "A", "score": 1}
     talk = {"messages": CHAT, "score": 1}
     choices = [("--response", "response"), ("--ignore", "response")]
@@ -197,7 +197,7 @@ def test_conversation_that_may_have_lost_its_response() -> None:
 
 
 def test_fields_are_looked_for_in_the_whole_sample() -> None:
-    """A first row without a score does not hide the others' scores."""
+    """If the first row has no score, the other rows' scores are still found."""
     rows = [{"prompt": "Q", "response": "A"}, {"prompt": "Q", "response": "B", "score": 1}]
     opened = _open(*rows)
     assert opened.read(json.dumps(rows[0]).encode()).lost == ["no_score"]
@@ -205,7 +205,7 @@ def test_fields_are_looked_for_in_the_whole_sample() -> None:
 
 
 def test_sample_that_holds_no_rows() -> None:
-    """Bad rows are told when they are read."""
+    """Bad rows in the sample are reported when they are read."""
     sample = [b"{", b"[1]", b'{"prompt": "Q", "response": "A", "score": 1}']
     opened = open_reader(sample, ReadOptions(), "f.jsonl")
     assert opened.read(sample[2]).kept[0].response == "A"
@@ -216,7 +216,7 @@ def test_sample_that_holds_no_rows() -> None:
 
 
 def test_no_rows_at_all() -> None:
-    """An empty file is no reason to complain about its fields."""
+    """In an empty file, no field is missing."""
     assert _notes() == []
     _shown().refuse(())
 
@@ -230,7 +230,7 @@ def test_no_rows_at_all() -> None:
     ],
 )
 def test_field_that_cannot_be_guessed(row: dict[str, Any], what: str) -> None:
-    """The error names the option, and the keys there are."""
+    """The error names the option and the existing keys."""
     refusal = _refusal(row)
     assert (refusal.problem, refusal.hint) == (
         f"cannot tell which field holds the {what}",
@@ -239,7 +239,7 @@ def test_field_that_cannot_be_guessed(row: dict[str, Any], what: str) -> None:
 
 
 def test_paths_name_the_fields() -> None:
-    """Nothing is guessed if all fields are named."""
+    """If all fields are named, nothing is guessed."""
     row = {"task": {"text": "Q"}, "choices": [{"text": "A"}], "eval": {"accuracy": 0.5}}
     options = {
         "prompt": "task.text",
@@ -251,7 +251,7 @@ def test_paths_name_the_fields() -> None:
 
 
 def test_path_beside_guesses() -> None:
-    """Only what was guessed is said."""
+    """Only guessed fields are noted."""
     row = {"prompt": "Q", "response": "A", "judge": {"score": 3}}
     notes = _notes(row, scores=(("judge.score", 1.0),))
     assert notes == ['guessed: prompt is "prompt", response is "response"']
@@ -260,7 +260,7 @@ def test_path_beside_guesses() -> None:
 @pytest.mark.parametrize("key", ["prompt", "response", "score"])
 @pytest.mark.parametrize("value", [None, ...])
 def test_missing_field(key: str, value: Any) -> None:
-    """A null and a missing key are the same loss."""
+    """A null field is dropped like a missing one."""
     row = {"prompt": "Q", "response": "A", "score": 1}
     opened = _open(row)
     broken = {**row, key: value} if value is None else {k: v for k, v in row.items() if k != key}
@@ -270,7 +270,7 @@ def test_missing_field(key: str, value: Any) -> None:
 @pytest.mark.parametrize(("key", "reason"), [("prompt", "no_prompt"), ("response", "empty_answer")])
 @pytest.mark.parametrize("value", ["", " \n", []])
 def test_empty_field(key: str, reason: str, value: Any) -> None:
-    """White space is nothing; an empty list of messages, too."""
+    """White space and an empty list of messages count as empty."""
     row = {"prompt": "Q", "response": "A", "score": 1}
     opened = _open(row)
     assert opened.read(json.dumps({**row, key: value}).encode()).lost == [reason]
@@ -290,7 +290,7 @@ def test_field_of_the_wrong_type(key: str, value: Any) -> None:
 
 @pytest.mark.parametrize(("score", "read"), [(True, 1.0), (False, 0.0), (3, 3.0), (-1.5, -1.5)])
 def test_scores(score: Any, read: float) -> None:
-    """Booleans are verdicts."""
+    """Booleans are scores."""
     assert _kept({"prompt": "Q", "response": "A", "score": score})[0].score == read
 
 
@@ -301,20 +301,20 @@ def test_score_written_as_text() -> None:
 
 
 def test_score_that_is_not_finite() -> None:
-    """NaN has its own reason."""
+    """NaN has a reason of its own."""
     row = {"prompt": "Q", "response": "A", "score": float("nan")}
     assert _read(row).lost == ["score_not_finite"]
 
 
 def test_weighted_scores() -> None:
-    """Several scores are added, each times its weight, in decimal."""
+    """Several scores are multiplied by their weights and added, in decimal."""
     row = {"prompt": "Q", "response": "A", "a": 0.1, "b": 0.2, "c": 1}
     scores = (("a", 1.0), ("b", 1.0), ("c", -0.5))
     assert _kept(row, scores=scores)[0].score == -0.2
 
 
 def test_order_of_weighted_scores_does_not_count() -> None:
-    """The sum is exact before it is rounded."""
+    """The sum is exact before it is rounded, so order does not matter."""
     row = {"prompt": "Q", "response": "A", "a": 1e16, "b": 1.0, "c": -1e16}
     orders = [("a", "b", "c"), ("a", "c", "b"), ("b", "c", "a")]
     scores = [_kept(row, scores=tuple((key, 1.0) for key in order)) for order in orders]
@@ -322,19 +322,19 @@ def test_order_of_weighted_scores_does_not_count() -> None:
 
 
 def test_sum_of_scores_beyond_all_floats() -> None:
-    """Two huge scores are no crash."""
+    """Two huge scores do not crash."""
     row = {"prompt": "Q", "response": "A", "a": 1.7e308, "b": 1.7e308}
     assert _read(row, scores=(("a", 1.0), ("b", 1.0))).lost == ["score_not_finite"]
 
 
 def test_one_of_several_scores_missing() -> None:
-    """A sum without one of its parts is no score."""
+    """If one score is missing, there is no sum."""
     row = {"prompt": "Q", "response": "A", "a": 1, "b": None}
     assert _read(row, scores=(("a", 1.0), ("b", 1.0))).lost == ["no_score"]
 
 
 def test_lower_is_better() -> None:
-    """Losses and error counts are turned round."""
+    """--lower-is-better negates losses and error counts."""
     row = {"prompt": "Q", "response": "A", "score": 0.25}
     assert _kept(row, lower_is_better=True)[0].score == -0.25
 
@@ -356,7 +356,7 @@ def test_keep_rows_without_a_score() -> None:
     ],
 )
 def test_several_answers_a_row(responses: str, rewards: str) -> None:
-    """Answers and scores stand in two lists; each place is a candidate, and known."""
+    """Answers and scores in two lists give a candidate per position, which is recorded."""
     row = {"prompt": "Q", responses: ["A", "B"], rewards: [1, 0.5]}
     reading = _read(row)
     assert reading.kept == [
@@ -367,13 +367,13 @@ def test_several_answers_a_row(responses: str, rewards: str) -> None:
 
 
 def test_list_of_scores_is_preferred_for_several_answers() -> None:
-    """A single score beside them belongs to the row."""
+    """With several answers, a list of scores is used instead of a single score."""
     row = {"prompt": "Q", "responses": ["A", "B"], "score": 7, "scores": [1, 0]}
     assert [candidate.score for candidate in _kept(row)] == [1.0, 0.0]
 
 
 def test_loss_among_several_answers() -> None:
-    """Each answer is separate."""
+    """Each of several answers may be lost by itself."""
     row = {"prompt": "Q", "responses": ["A", " ", "C", "D"], "rewards": [None, 1, 2, 3]}
     reading = _read(row)
     assert [candidate.response for candidate in reading.kept] == ["C", "D"]
@@ -390,7 +390,7 @@ def test_several_answers_that_are_chats() -> None:
 
 
 def test_several_weighted_scores_for_several_answers() -> None:
-    """Each list gives each answer its part."""
+    """Each weighted list contributes to each answer."""
     row = {"prompt": "Q", "responses": ["A", "B"], "right": [1, 0], "short": [0.5, 1]}
     scores = (("right", 1.0), ("short", 0.1))
     assert [candidate.score for candidate in _kept(row, scores=scores)] == [1.05, 0.1]
@@ -398,7 +398,7 @@ def test_several_weighted_scores_for_several_answers() -> None:
 
 @pytest.mark.parametrize("rewards", [[1], [1, 2, 3], 1, "12", {"a": 1, "b": 2}])
 def test_scores_that_do_not_match_the_answers(rewards: Any) -> None:
-    """One score an answer, or the row is bad."""
+    """The row is bad unless there is one score per answer."""
     with pytest.raises(BadField) as caught:
         _read({"prompt": "Q", "responses": ["A", "B"], "rewards": rewards})
     assert (caught.value.field, caught.value.expected) == (
@@ -408,7 +408,7 @@ def test_scores_that_do_not_match_the_answers(rewards: Any) -> None:
 
 
 def test_several_answers_without_scores() -> None:
-    """A null where the list should be is a missing score for each of them."""
+    """A null instead of the list is a missing score for each answer."""
     rows = [
         {"prompt": "Q", "responses": ["A", "B"], "rewards": None},
         {"prompt": "Q", "responses": ["A"], "rewards": [1]},
@@ -417,7 +417,7 @@ def test_several_answers_without_scores() -> None:
 
 
 def test_answer_of_the_wrong_type_among_several() -> None:
-    """The error names its place."""
+    """The error has the position of the answer."""
     with pytest.raises(BadField) as caught:
         _read({"prompt": "Q", "responses": ["A", 7], "rewards": [1, 0]})
     assert caught.value.field == "responses.1"
@@ -425,7 +425,7 @@ def test_answer_of_the_wrong_type_among_several() -> None:
 
 @pytest.mark.parametrize("key", ["messages", "conversation", "conversations"])
 def test_conversation(key: str) -> None:
-    """The model's last turn is the response, what went before is the prompt."""
+    """The last assistant turn is the response, everything before it the prompt."""
     row = {key: [{"role": "system", "content": "S"}, *CHAT], "score": 1}
     candidate = _kept(row)[0]
     assert candidate.prompt == [
@@ -439,7 +439,7 @@ def test_conversation(key: str) -> None:
 
 
 def test_last_turn_holds_calls_and_results() -> None:
-    """All that the model did since the user spoke last is its turn."""
+    """The answer is everything after the last user message, including calls and results."""
     call = {"id": "x", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     messages = [
         *CHAT,
@@ -475,13 +475,13 @@ def test_conversation_without_a_turn(messages: Any, reason: str) -> None:
 
 
 def test_prompt_of_messages_beside_a_response() -> None:
-    """A chat may be asked in one field and answered in another."""
+    """A chat prompt may have its response in another field."""
     row = {"prompt": CHAT[:1], "response": "A", "score": 1}
     assert _kept(row) == [Candidate(GROUP_OF_Q, CHAT[:1], "A", 1.0)]
 
 
 def test_tools_of_the_row() -> None:
-    """A list of schemas is carried along, also as its JSON text; no tools are none."""
+    """Tools may be a list of schemas or its JSON text; an empty list equals none."""
     tools = [{"type": "function", "function": {"name": "f"}}]
     row = {"prompt": "Q", "response": "A", "score": 1}
     given: list[Any] = [tools, json.dumps(tools), [], None, "[]", "null"]
@@ -491,13 +491,13 @@ def test_tools_of_the_row() -> None:
 
 @pytest.mark.parametrize("tools", ["f", {}, ["f"], 7, '{"name": "f"}'])
 def test_tools_of_another_type(tools: Any) -> None:
-    """Tools are a list of objects."""
+    """Tools must be a list of objects."""
     with pytest.raises(BadField, match="tools"):
         _read({"prompt": "Q", "response": "A", "score": 1, "tools": tools})
 
 
 def test_a_conversation_is_among_prompts_that_differ() -> None:
-    """Each column that could be the prompt is offered, so that the right one is among them."""
+    """Each column that could be the prompt is offered, including the conversation."""
     asked = {"prompt": "P", "question": "Q", "messages": [{"role": "user", "content": "R"}]}
     with pytest.raises(TwoReadings) as caught:
         _read({**asked, "response": "A", "score": 1})
@@ -505,7 +505,7 @@ def test_a_conversation_is_among_prompts_that_differ() -> None:
 
 
 def test_turns_marked_as_the_models() -> None:
-    """A row that was scored for several turns is not read with the last one as its answer."""
+    """Rows that were scored for several turns are not read with only the last as the answer."""
     turns: list[dict[str, Any]] = [
         {"role": "user", "content": "Q"},
         {"role": "assistant", "content": "A", "trainable": True},
@@ -521,7 +521,7 @@ def test_turns_marked_as_the_models() -> None:
 
 
 def test_thinking_is_split_off() -> None:
-    """An inline block of a text becomes reasoning_content."""
+    """Inline thinking in a text becomes reasoning_content."""
     row = {"prompt": "Q", "response": "<think>hm</think>A", "score": 1}
     assert _kept(row)[0].response == [
         {"role": "assistant", "content": "A", "reasoning_content": "hm"}
@@ -540,7 +540,7 @@ TRL = {
 
 
 def test_log_of_trl() -> None:
-    """The advantage orders answers within a step, whatever else was logged; text stays as it is."""
+    """The advantage is the score within a step, whatever else was logged; text stays as it is."""
     candidate = _kept({**TRL, "completion_length": 900, "solution": "A"})[0]
     assert (candidate.group, candidate.prompt, candidate.response, candidate.score) == (
         "[10]",
@@ -562,7 +562,7 @@ def test_log_of_trl() -> None:
     "other", [{"system": "S"}, {"context": "C"}, {"question": "Other?"}, {"response": "B"}]
 )
 def test_rows_with_more_than_a_log(other: dict[str, Any]) -> None:
-    """Another question or answer next to those of a log: the row is of the user's own format."""
+    """With another question or answer next to a log's, it is a row of the user's own format."""
     options = ReadOptions()
     assert find_fields(TRL, options).log is training_logs.TRL
     assert find_fields(VERL, options).log is training_logs.VERL
@@ -575,18 +575,18 @@ def test_rows_with_more_than_a_log(other: dict[str, Any]) -> None:
 
 
 def test_log_of_trl_with_images() -> None:
-    """The rendered prompt does not hold what the model saw."""
+    """The rendered prompt lacks the images that the model saw."""
     assert _read({**TRL, "images": ["a.png"]}).lost == ["multi_modal"]
 
 
 def test_log_of_trl_with_a_score_by_path() -> None:
-    """--score leaves the other reward functions out."""
+    """--score replaces the other reward functions."""
     assert _kept(TRL, scores=(("format_reward", 2.0),))[0].score == 1.0
 
 
 @pytest.mark.parametrize("nothing", [None, float("nan")])
 def test_log_of_trl_sums_the_rewards_that_there_are(nothing: float | None) -> None:
-    """As TRL does, where --score names several; none of them is no score."""
+    """--score with several rewards adds those that exist, as TRL does; none give no score."""
     row = {**TRL, "format_reward": nothing}
     scores = (("accuracy_reward", 2.0), ("format_reward", 1.0))
     assert _kept(row, scores=scores)[0].score == 2.0
@@ -595,12 +595,12 @@ def test_log_of_trl_sums_the_rewards_that_there_are(nothing: float | None) -> No
 
 
 def test_log_of_trl_without_thinking() -> None:
-    """--reasoning drop is obeyed even where text is kept as it is."""
+    """--reasoning drop also applies to rendered text."""
     assert _kept(TRL, reasoning="drop")[0].response == "A"
 
 
 def test_log_of_trl_with_a_missing_reward() -> None:
-    """TRL leaves out a function that gave nothing; where none gave anything there is no score."""
+    """TRL skips functions without a value; if none has one, there is no score."""
     row = {**TRL, "format_reward": None}
     _shown(TRL, row)
     assert _kept(row)[0].score == 0.3
@@ -637,10 +637,10 @@ def test_dump_of_verl() -> None:
 
 
 class Turned:
-    """A template turned round, of prompts without special tokens."""
+    """A template parser for prompts without special tokens."""
 
     def messages(self, text: str) -> list[dict[str, Any]] | None:
-        """What the user said, if that can be told."""
+        """The user's message, if it can be determined."""
         said = text.removeprefix("user\n").removesuffix("\nassistant\n")
         if "\nuser\n" in said:
             raise Unclear
@@ -648,7 +648,7 @@ class Turned:
 
 
 def test_dump_of_verl_with_the_template() -> None:
-    """The prompt becomes messages, the answer's thinking is known, and nothing is rendered."""
+    """The prompt becomes messages, and the answer's thinking is recognized."""
     (candidate,) = _kept({**VERL, "output": "<think>hm</think>A"}, unrender=Turned())
     assert candidate.prompt == [{"role": "user", "content": "Q"}]
     assert candidate.response == [{"role": "assistant", "content": "A", "reasoning_content": "hm"}]
@@ -661,7 +661,7 @@ def test_dump_of_verl_with_the_template() -> None:
     [("Q", "template_differs"), ("user\nQ\nuser\nR\nassistant\n", "template_unclear")],
 )
 def test_dump_of_verl_whose_prompts_stay(prompt: str, mend: str) -> None:
-    """What cannot be taken apart with certainty stays rendered, and is counted."""
+    """Prompts that cannot be parsed with certainty stay rendered, and are counted."""
     reading = _read({**VERL, "input": prompt}, unrender=Turned())
     assert (reading.kept[0].prompt, reading.noticed) == (prompt, [mend])
     assert reading.kept[0].meta == {"prompt_rendered": True}
@@ -672,7 +672,7 @@ def _tasks(*others: dict[str, Any]) -> list[str]:
 
 
 def test_dump_of_verl_tells_tasks_by_the_uid() -> None:
-    """It ends in the numbers of rollout and output; without them it is the task's own."""
+    """The uid ends in the numbers of rollout and output; without these it names the task."""
     assert _tasks({"uid": "a_b_0_0"}, {"uid": "a_b_11_2"}, {"uid": "a_b"}, {"uid": 7}) == [
         '["a_b"]',
         '["a_b"]',
@@ -682,32 +682,32 @@ def test_dump_of_verl_tells_tasks_by_the_uid() -> None:
 
 
 def test_logs_with_numbers_that_no_double_holds() -> None:
-    """Tasks are named by them as by any others."""
+    """Huge numbers name a task like others."""
     assert _kept({**TRL, "step": 10**30})[0].group == f"[{10**30}]"
     assert _tasks({"uid": 10**30}) == [f"[{10**30}]"]
 
 
 def test_dump_of_verl_without_uid_tells_tasks_by_the_right_answer() -> None:
-    """One text with two right answers is two tasks."""
+    """Without a uid, one prompt with two references is two tasks."""
     one, same, other, none = _tasks({"gts": ["4"]}, {"gts": ["4"]}, {"gts": ["5"]}, {"gts": None})
     assert one == same != other
     assert none.startswith("prompt:")
 
 
 def test_dump_of_verl_keeps_thinking_in_the_text() -> None:
-    """The prompt is rendered, so the answer is what the model wrote, tags included."""
+    """With a rendered prompt, the answer is the raw text, including tags."""
     text = "hm</think>A"
     assert _kept({**VERL, "output": text})[0].response == text
 
 
 def test_paths_are_stronger_than_a_log() -> None:
-    """Who names the prompt knows better than the guess."""
+    """A named prompt overrides the guess that it is a log."""
     row = {**TRL, "question": "Q", "score": 4}
     assert _kept(row, prompt="question", scores=(("score", 1.0),))[0].prompt == "Q"
 
 
 def test_lone_surrogate_is_mended() -> None:
-    """Half an emoji becomes U+FFFD."""
+    """A lone surrogate becomes U+FFFD."""
     reading = _read({"prompt": "Q", "response": "cut \ud83d", "score": 1})
     assert (reading.kept[0].response, reading.noticed) == ("cut \ufffd", ["surrogate_replaced"])
 
@@ -716,7 +716,7 @@ def test_lone_surrogate_is_mended() -> None:
 
 
 def test_field_that_is_empty_in_some_rows() -> None:
-    """Another one does not replace it, if others read it; a column that is always empty is none."""
+    """It does not replace a column that other rows use; an always empty column is ignored."""
     one = {"prompt": "Q", "response": "A", "output": None, "score": 1}
     other = {"prompt": "Q", "response": None, "output": "B", "score": 0}
     choices = [("--response", "response"), ("--response", "output")]
@@ -730,7 +730,7 @@ def test_field_that_is_empty_in_some_rows() -> None:
 
 
 def test_answer_that_looks_like_the_reference() -> None:
-    """The same in all rows of a prompt whose scores differ, beside another text."""
+    """A column that is the same in all rows of a prompt, next to another text, is ambiguous."""
     row = {"question": "Q", "answer": "G", "attempt": "A", "score": 1}
     shown = _shown(row, {**row, "attempt": "B", "score": 0})
     shown.check_answers(lambda: 0)
@@ -744,7 +744,7 @@ def test_answer_that_looks_like_the_reference() -> None:
 
 @pytest.mark.parametrize("name", ["id", "model", "response_id", "ground_truth", "judge_output"])
 def test_columns_that_are_no_rivals_of_answer(name: str) -> None:
-    """Who answered, what was expected and what a judge said are not what the model said."""
+    """Names of models, references and judges' comments do not compete with the answer."""
     _shown({"question": "Q", "answer": "G", name: "A", "score": 1}).check_answers(lambda: 2)
     _shown({"question": "Q", "output": "G", "attempt": "A", "score": 1}).check_answers(lambda: 2)
 
@@ -766,7 +766,7 @@ def test_columns_that_are_no_rivals_of_answer(name: str) -> None:
     ],
 )
 def test_finished_commands(row: dict[str, Any], choice: tuple[str, ...]) -> None:
-    """The error prints options that read the row, and no others."""
+    """Every printed option reads the row."""
     assert choice in _refusal(row).choices
     for words in _refusal(row).choices:
         given = dict(zip(words[::2], words[1::2], strict=True))
@@ -779,13 +779,13 @@ def test_finished_commands(row: dict[str, Any], choice: tuple[str, ...]) -> None
 
 
 def test_nothing_is_suggested_that_reads_nothing() -> None:
-    """A prompt is no response to itself."""
+    """A prompt is not suggested as its own response."""
     assert _refusal({"messages": "Q", "resolved": 1}).choices == []
     assert _refusal({"text": "x", "label": 1}).choices == []
 
 
 def test_fast_reader_of_a_log_refuses_rows_of_none() -> None:
-    """A row without one of the log's columns is not from the log, whatever --score names."""
+    """A row without one of the log's columns is passed on, whatever --score names."""
     row = {"input": "Q", "output": "A", "gts": "A", "score": 1, "step": 2, "uid": "u_1_0", "own": 1}
     options = ReadOptions(scores=(("own", 1.0),))
     fast = open_reader([json.dumps(row).encode()], options, "f.jsonl").fast_reader

@@ -1,4 +1,4 @@
-"""Where prompt, response and score are looked for in a row."""
+"""Guesses the columns of prompt, response and score."""
 
 from typing import Any
 
@@ -42,14 +42,14 @@ def _fields(row: dict[str, Any], **options: Any) -> Fields:
     ],
 )
 def test_names(row: dict[str, Any], prompt: str, response: str, score: str) -> None:
-    """Each row is read by the names that it has."""
+    """Each row is read by its own columns."""
     found = _fields(row)
     assert (found.prompt, found.response, found.scores) == (prompt, response, ((score, 1.0),))
 
 
 @pytest.mark.parametrize(("row", "log"), [(TRL, training_logs.TRL), (VERL, training_logs.VERL)])
 def test_logs(row: dict[str, Any], log: training_logs.TrainingLog) -> None:
-    """A trainer's log is known by its columns, unless fields are named."""
+    """A trainer's log is recognized by its columns, unless fields are named."""
     assert _fields(row).log is log
     assert _fields(row, scores=(("step", 2.0),)).scores == (("step", 2.0),)
     named: list[dict[str, Any]] = [
@@ -64,14 +64,14 @@ def test_logs(row: dict[str, Any], log: training_logs.TrainingLog) -> None:
 
 @pytest.mark.parametrize("missing", sorted(VERL))
 def test_rows_that_are_no_log(missing: str) -> None:
-    """Every column of the log must be there."""
+    """Every column of the log is required."""
     row = {name: value for name, value in VERL.items() if name != missing}
     assert _fields(row).log is None
 
 
 @pytest.mark.parametrize("empty", ["input", "output"])
 def test_empty_rows_of_a_log(empty: str) -> None:
-    """A prompt and an answer must be there, too."""
+    """An empty prompt or answer is no row of a log."""
     assert _fields({**VERL, empty: None}).log is None
 
 
@@ -83,7 +83,7 @@ ALONE: list[Any] = ["A", "", None, 1, ["A"], [], [{"role": "user", "content": "A
     "named", [{}, {"prompt": "x"}, {"response": "x"}, {"scores": (("x", 1.0),)}]
 )
 def test_names_that_decide_alone(value: Any, named: dict[str, Any]) -> None:
-    """Where no name competes with another one, values need not be looked at."""
+    """If no names compete, values are not checked."""
     options = ReadOptions(**named)
     rows = [{}, *({name: value} for names in NAMES.values() for name in names)]
     rows += [{"prompt": value, "answer": value, "score": value}]
@@ -96,7 +96,7 @@ def test_names_that_decide_alone(value: Any, named: dict[str, Any]) -> None:
 
 
 def test_all_fields_are_there() -> None:
-    """Then no other one is of interest."""
+    """If all fields are found, other columns are not needed."""
     assert _fields(ONE).sure
     assert not _fields({"prompt": "Q", "score": 1}).sure
     with pytest.raises(TwoReadings):
@@ -109,14 +109,14 @@ REFERENCES = ["answer", "answers", "solution", "final_answer", "target", "gold",
 @pytest.mark.parametrize("reference", REFERENCES)
 @pytest.mark.parametrize("output", [*OUTPUTS, *MANY_OUTPUTS])
 def test_references_never_win_over_outputs(reference: str, output: str) -> None:
-    """Whichever comes first."""
+    """A reference never replaces an output, in any order."""
     row = {"question": "Q", reference: "G", output: "A", "score": 1}
     assert _fields(row).response == _fields(dict(reversed(row.items()))).response == output
 
 
 @pytest.mark.parametrize("rival", USUALLY_REFERENCE)
 def test_answer_beside_what_may_be_one(rival: str) -> None:
-    """Both could be the reference; equal ones are no two readings."""
+    """Either could be the reference, unless they are equal."""
     row = {"question": "Q", "answer": "G", rival: "A", "score": 1}
     with pytest.raises(TwoReadings) as caught:
         _fields(row)
@@ -126,7 +126,7 @@ def test_answer_beside_what_may_be_one(rival: str) -> None:
 
 
 def test_texts_that_may_be_the_whole_answer_are_offered() -> None:
-    """`answer` and `pred` may both be taken from it."""
+    """For `answer` and `pred`, a text that may be the whole answer is offered, too."""
     row = {"question": "Q", "code": "It is A.", "answer": "G", "pred": "A", "id": "7", "score": 1}
     with pytest.raises(TwoReadings) as caught:
         _fields(row)
@@ -136,7 +136,7 @@ def test_texts_that_may_be_the_whole_answer_are_offered() -> None:
 
 @pytest.mark.parametrize("quoted", ["0.9", "1e3", "0"])
 def test_score_that_is_quoted_is_a_second_reading(quoted: str) -> None:
-    """Beside one that is a number; words are none."""
+    """A numeric string competes with a number; other text does not."""
     row = {**ONE, "reward": 1, "score": quoted}
     with pytest.raises(TwoReadings) as caught:
         _fields(row)
@@ -148,7 +148,7 @@ def test_score_that_is_quoted_is_a_second_reading(quoted: str) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", ["response", "prediction", "answer"])
 def test_other_versions_of_the_response(version: str, name: str) -> None:
-    """Before it was cut, or after it was changed: which one was scored, no name tells."""
+    """A truncated or modified version of the response is ambiguous, since either may be scored."""
     row = {"question": "Q", name: "A", version: "It is A", "score": 1}
     for one in (row, dict(reversed(row.items()))):
         with pytest.raises(TwoReadings) as caught:
@@ -161,7 +161,7 @@ def test_other_versions_of_the_response(version: str, name: str) -> None:
 
 
 def test_other_versions_of_several_responses() -> None:
-    """One of them once more, as the best of them, is none."""
+    """A copy of one of several responses does not compete with them."""
     row = {"question": "Q", "responses": ["A", "B"], "scores": [1, 0]}
     assert _fields({**row, "final_response": "A"}).response == "responses"
     with pytest.raises(TwoReadings):
@@ -172,7 +172,7 @@ TALK = [*CHAT["messages"], {"role": "assistant", "content": "A"}]
 
 
 def test_talk_that_ends_in_an_answer() -> None:
-    """A reference beside it is none of it; an output says the same, or there are two."""
+    """A reference next to it is ignored; a different output is ambiguous."""
     row: dict[str, Any] = {"messages": TALK, "reward": 1}
     for more in ({}, {"answer": "G"}, {"response": "A"}, {"solution": "G"}):
         found = _fields({**row, **more})
@@ -186,7 +186,7 @@ def test_talk_that_ends_in_an_answer() -> None:
 
 
 def test_lists_of_objects() -> None:
-    """Text and score are in the items; a count of samples is no list of them."""
+    """Text and score are found in the items; a count of samples is ignored."""
     items = [{"text": "A", "reward": 1}, {"text": "B", "reward": 0}]
     found = _fields({"prompt": "Q", "samples": items})
     assert (found.response, found.scores) == ("samples[].text", (("samples[].reward", 1.0),))
@@ -197,7 +197,7 @@ def test_lists_of_objects() -> None:
 
 @pytest.mark.parametrize("key", ["prompt", "system", "custom_system_prompt"])
 def test_items_with_questions_of_their_own(key: str) -> None:
-    """Answers to different prompts do not compete."""
+    """Items with different prompts do not compete."""
     items = [{"text": "A", "reward": 1, key: "P"}, {"text": "B", "reward": 0, key: "R"}]
     with pytest.raises(TwoReadings) as caught:
         _fields({"prompt": "Q", "samples": items})
@@ -208,7 +208,7 @@ def test_items_with_questions_of_their_own(key: str) -> None:
 
 
 def test_an_object_as_response() -> None:
-    """The error names the fields in it that hold text."""
+    """The error names the text fields in the object."""
     row = {"prompt": "Q", "completion": {"choices": [{"message": TALK[1]}]}, "score": 1}
     with pytest.raises(TwoReadings) as caught:
         _fields(row)
@@ -217,7 +217,7 @@ def test_an_object_as_response() -> None:
 
 @pytest.mark.parametrize("name", VERDICTS)
 def test_verdicts(name: str) -> None:
-    """True or false; anything else was not judged, or is a count."""
+    """A verdict is true or false; null is missing, and other numbers are rejected."""
     row = {"prompt": "Q", "response": "A"}
     for judged in (True, False, 1, 0, None):
         assert _fields({**row, name: judged}).scores == ((name, 1.0),)
@@ -234,7 +234,7 @@ def test_verdicts(name: str) -> None:
 
 @pytest.mark.parametrize("key", ["tools", "functions", "history", "context", "question"])
 def test_items_with_a_question_of_their_own(key: str) -> None:
-    """Their answers compete only if people say so."""
+    """Items with their own question compete only on request."""
     items = [{"text": f"A{n}", "reward": n, key: [{"name": f"f{n}"}]} for n in range(2)]
     with pytest.raises(TwoReadings, match=f'"{key}" of its own'):
         find_fields({"prompt": "Q", "samples": items}, ReadOptions())

@@ -1,4 +1,4 @@
-"""Trials of Harbor to candidates: one test for each rule."""
+"""Harbor trials to candidates: one test per rule."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ def _read(row: Row, **options: Any) -> RowOutcome:
 
 
 def test_a_trial_is_a_candidate() -> None:
-    """The group has the task in its version, the agent and the model."""
+    """The group consists of the task with its version, the agent and the model."""
     (found,) = _read(_trial()).kept
     assert [turn["content"] for turn in as_chat(found.prompt, "user")] == ["S", "Q"]
     assert (found.response, found.score) == ([{"role": "assistant", "content": "A"}], 0.5)
@@ -61,19 +61,19 @@ def test_a_trial_is_a_candidate() -> None:
     ],
 )
 def test_trials_that_are_dropped(row: Row, reason: str) -> None:
-    """The verifier still runs after the agent has timed out: its reward means nothing."""
+    """After a timeout the verifier still runs, but its reward is meaningless."""
     reading = _read(row)
     assert (reading.kept, reading.lost) == ([], [reason])
 
 
 def test_keep_rows() -> None:
-    """They are used if they are asked for."""
+    """--keep-rows uses them anyway."""
     failed = _trial(exception_info={"exception_type": "AgentTimeoutError"})
     assert _read(failed, keep_rows=frozenset({"failed"})).kept
 
 
 def test_several_rewards() -> None:
-    """The run stops with an option for each."""
+    """The run stops with an option for each reward."""
     with pytest.raises(TwoReadings) as caught:
         _read(_trial(rewards={"speed": 0.75, "correct": 1}))
     assert caught.value.choices == [("--score", "correct"), ("--score", "speed")]
@@ -89,7 +89,7 @@ def test_several_rewards() -> None:
     ],
 )
 def test_named_rewards(rewards: Row, score: float | None) -> None:
-    """Where there is just `reward` it counts; another reward never stands for one that is named."""
+    """A single `reward` is used; a named reward is never replaced by another one."""
     reading = _read(_trial(rewards=rewards), scores=(("correct", 1.0), ("speed", 0.1)))
     assert [found.score for found in reading.kept] == ([] if score is None else [score])
     assert reading.lost == ([] if score is not None else ["no_score"])
@@ -105,12 +105,12 @@ def test_named_rewards(rewards: Row, score: float | None) -> None:
     ],
 )
 def test_apart(more: Row) -> None:
-    """Equal words are not equal tasks, nor an equal policy."""
+    """Other tasks and policies have other groups, even if the text is equal."""
     assert _read(_trial(**more)).kept[0].group != _read(_trial()).kept[0].group
 
 
 def test_calls_and_observations() -> None:
-    """An observation is part of the step in the file, but not of what the model wrote."""
+    """An observation is in its step in the file, but is not the model's text."""
     calls = [{"tool_call_id": "x", "function_name": "bash", "arguments": {"cmd": "ls"}}]
     seen = {"results": [{"source_call_id": "x", "content": "a.txt"}]}
     step: Row = {**SAID, "reasoning_content": "hm", "tool_calls": calls, "observation": seen}
@@ -131,7 +131,7 @@ def test_calls_and_observations() -> None:
 
 
 def test_copied_context() -> None:
-    """At the start it is the prompt; later it is noticed."""
+    """At the start it is the prompt; later it gets a note."""
     copied = {**SAID, "is_copied_context": True}
     (found,) = _read(_trial(copied, SAID)).kept
     assert len(found.prompt) == 3
@@ -159,7 +159,7 @@ def test_trials_of_another_shape_are_bad_rows(row: Row, field: str) -> None:
     "word", ["jobs", "jobs/one", "jobs/one/t__1234567", "jobs/one/t__1234567/result.json"]
 )
 def test_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str) -> None:
-    """Of jobs, of a job, of a trial: only results of trials are read, each with its trajectory."""
+    """Only result files of trials are read, each with its trajectory."""
     monkeypatch.chdir(tmp_path)
     for name in ("result.json", "config.json", "t__1234567/result.json", "t__1234567/lock.json",
                  "t__1234567/agent/trajectory.json", "u__1234567/config.json"):  # fmt: skip

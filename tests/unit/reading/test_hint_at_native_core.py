@@ -1,4 +1,4 @@
-"""A long run on Python alone hints at the native core: once, at its end, on standard error."""
+"""A long run without the native core hints at it once, at the end, on standard error."""
 
 import json
 from collections.abc import Callable
@@ -21,7 +21,7 @@ Run = Callable[..., str]
 
 @pytest.fixture(autouse=True)
 def _long_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each run takes long, and the core is not installed."""
+    """Makes each run take long, without the core."""
     monkeypatch.setattr(run_with_summary, "LONG", -1.0)
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setattr(native, "_found", {"1": None, "0": None})
@@ -29,13 +29,13 @@ def _long_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(name="pair")
 def _pair(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Run:
-    """Pair two rollouts, and return standard error."""
+    """Pair two rollouts and return standard error."""
     rows = [{"prompt": "Q", "response": f"{score}", "score": score} for score in (0, 1)]
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
 
     def run(*words: str, command: str = "pair", name: str = "rows.jsonl") -> str:
-        """The command on a file of the folder."""
+        """Run the command on a file in the folder."""
         assert main([command, str(tmp_path / name), "-o", str(tmp_path / command), *words]) == 0
         out, told = capfd.readouterr()
         assert out == ""
@@ -45,7 +45,7 @@ def _pair(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Run:
 
 
 def test_hint_at_the_end(pair: Run) -> None:
-    """Behind the summary, where rollouts are read; not for pairs."""
+    """The hint is after the summary, only if rollouts were read."""
     for command in ("extract", "pair"):
         told = pair(command=command)
         assert told.endswith(f"\n{HINT}")
@@ -54,13 +54,13 @@ def test_hint_at_the_end(pair: Run) -> None:
 
 
 def test_short_run(pair: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """None of them hints."""
+    """Short runs give no hint."""
     monkeypatch.setattr(run_with_summary, "LONG", 10.0)
     assert "hint: " not in pair()
 
 
 def test_nobody_asked(pair: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither with --quiet nor where the core is turned off."""
+    """There is no hint with --quiet or if the core is disabled."""
     assert pair("--quiet") == ""
     monkeypatch.setenv(VARIABLE, "0")
     assert "hint: " not in pair()
@@ -68,6 +68,6 @@ def test_nobody_asked(pair: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @needs_core
 def test_with_the_core(pair: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is nothing to hint at."""
+    """With the core, there is no hint."""
     monkeypatch.setattr(native, "_found", {})
     assert "hint: " not in pair()

@@ -1,4 +1,4 @@
-"""Samples of Inspect logs to candidates: one test for each rule."""
+"""Inspect samples to candidates: one test per rule."""
 
 import json
 from typing import Any
@@ -45,7 +45,7 @@ def _only(row: Row, header: Row | None = None, **options: Any) -> Candidate:
 
 
 def test_a_sample_is_a_candidate() -> None:
-    """Its epoch is its index; its prompt ends where the model first generates."""
+    """The epoch is the index; the prompt ends where the model first generates."""
     found = _only(_sample())
     asked = [{"role": "system", "content": "S"}, {"role": "user", "content": "Q"}]
     assert (found.prompt, found.response) == (asked, [{"role": "assistant", "content": "A"}])
@@ -66,12 +66,12 @@ def test_a_sample_is_a_candidate() -> None:
     ],
 )
 def test_recognised(row: Row, source: str) -> None:
-    """Columns that rows of others have, too, say nothing alone."""
+    """Columns that other formats share are not enough."""
     assert source_of(json.dumps(row).encode()) == source
 
 
 def test_a_log_of_one_object() -> None:
-    """Each of its samples is a candidate, or lost."""
+    """Each sample of a log is a candidate or dropped."""
     samples = [_sample(), _sample(error={"message": "E"}), _sample(epoch=3)]
     row = {"version": 2, "status": "success", **_header(), "samples": samples}
     reading = open_reader([], ReadOptions(), "l.json").read(json.dumps(row).encode())
@@ -82,7 +82,7 @@ def test_a_log_of_one_object() -> None:
 
 @pytest.mark.parametrize("samples", [None, "x"])
 def test_a_log_without_samples(samples: Any) -> None:
-    """It says so."""
+    """A note says that the log has no samples."""
     row = {"version": 2, **_header(), "samples": samples}
     reading = open_reader([], ReadOptions(), "l.json").read(json.dumps(row).encode())
     assert (reading.kept, reading.row_lost) == ([], "no_samples")
@@ -109,7 +109,7 @@ def test_a_log_without_samples(samples: Any) -> None:
     ],
 )  # fmt: skip
 def test_samples_that_are_dropped(more: Row, reason: str) -> None:
-    """A limit is scored all the same, and failures stand in a log that was a success."""
+    """Samples that hit a limit or failed are dropped, though they have scores."""
     reading = _read(_sample(**more))
     assert (reading.kept, reading.lost) == ([], [reason])
 
@@ -125,7 +125,7 @@ def test_a_stop_reason_of_another_type_is_no_limit(reason: Any) -> None:
     [("failed", {"error": {"message": "E"}}), ("incomplete", {"limit": {"t": 1}})],
 )
 def test_keep_rows(reason: str, more: Row) -> None:
-    """They are used if they are asked for."""
+    """--keep-rows uses them anyway."""
     assert _only(_sample(**more), keep_rows=frozenset({reason})).score == 1.0
 
 
@@ -134,20 +134,20 @@ def test_keep_rows(reason: str, more: Row) -> None:
     [("C", 1.0), ("P", 0.5), ("I", 0.0), ("N", 0.0), (0.25, 0.25), (True, 1.0), (3, 3.0)],
 )
 def test_grades(value: Any, score: float) -> None:
-    """Those of Inspect itself are known."""
+    """Inspect's own grades are known."""
     assert _only(_sample(scores={"match": {"value": value}})).score == score
 
 
 @pytest.mark.parametrize("value", ["A", "correct", ["C"]])
 def test_other_grades_are_bad_rows(value: Any) -> None:
-    """Nothing is guessed about them."""
+    """Unknown grades are bad rows, not guesses."""
     with pytest.raises(BadField) as caught:
         _read(_sample(scores={"match": {"value": value}}))
     assert caught.value.field == "scores.match.value"
 
 
 def test_score_map() -> None:
-    """It says what texts count as, also those that are known; all others are bad."""
+    """--score-map gives the values of texts, including known grades; all others are bad."""
     grades = (("A", 2.0), ("C", -1.0))
     found = [
         _only(_sample(scores={"match": {"value": value}}), score_map=grades).score
@@ -173,7 +173,7 @@ SEVERAL = {"match": {"value": "I"}, "short": {"value": 0.5}}
     ],
 )  # fmt: skip
 def test_several_scorers(scores: Row, header: Row, names: list[str]) -> None:
-    """The run stops with an option for each, also where one of them gave no score."""
+    """The run stops with an option for each scorer, even if one of them gave no score."""
     with pytest.raises(TwoReadings) as caught:
         _read(_sample(scores=scores), header)
     assert caught.value.choices == [("--score", name) for name in names]
@@ -185,7 +185,7 @@ def test_several_scorers(scores: Row, header: Row, names: list[str]) -> None:
      ("metadata.m", 7.0)],
 )  # fmt: skip
 def test_score_names_a_scorer(path: str, score: float) -> None:
-    """By its name alone, or by any path in the sample."""
+    """--score accepts a scorer's name, or any path in the sample."""
     header = _header(scorers=[{"name": "match"}, {"name": "short"}, {"name": "grade"}])
     scores = {**SEVERAL, "grade": {"value": {"a": 1, "b": 0.25}}}
     found = _only(_sample(scores=scores, metadata={"m": 7}), header, scores=((path, 1.0),))
@@ -193,7 +193,7 @@ def test_score_names_a_scorer(path: str, score: float) -> None:
 
 
 def test_score_names_nothing() -> None:
-    """A scorer that the log does not have is a mistake; one that gave no score is a loss."""
+    """An unknown scorer is an error; a scorer without a score drops the row."""
     header = _header(scorers=[{"name": "match"}, {"name": "short"}])
     with pytest.raises(NoSuchPath):
         _read(_sample(), header, scores=(("mtach", 1.0),))
@@ -201,13 +201,13 @@ def test_score_names_nothing() -> None:
 
 
 def test_old_logs_list_scorers_with_their_results() -> None:
-    """There the name may be that of one of several values."""
+    """In old logs, the name may be that of one of several values."""
     header = {**_header(), "results": {"scores": [{"name": "a", "scorer": "match"}]}}
     assert _only(_sample(), header).score == 1.0
 
 
 def test_the_group_has_the_model_the_task_and_the_target() -> None:
-    """Ids keep their type; equal inputs may have different targets."""
+    """IDs keep their type; equal inputs may have different targets."""
     groups = [
         _only(_sample(**more), _header(**of_log)).group
         for more, of_log in (
@@ -226,14 +226,14 @@ def test_the_group_has_the_model_the_task_and_the_target() -> None:
 
 
 def test_examples_in_the_prompt_stay_there() -> None:
-    """An assistant message that was not generated is no answer."""
+    """Assistant messages that were not generated stay in the prompt."""
     shot = [{"role": "user", "content": "Q0"}, {"role": "assistant", "content": "A0"}]
     found = _only(_sample(messages=[*shot, *SAID[1:]]))
     assert [turn["content"] for turn in as_chat(found.prompt, "user")] == ["Q0", "A0", "Q"]
 
 
 def test_calls_parts_errors_and_attachments() -> None:
-    """All of them in the form of chats."""
+    """All of these are converted to chat format."""
     call = {"id": "x", "function": "f", "arguments": {"a": 1}, "type": "function"}
     thought = {"type": "reasoning", "reasoning": "hm"}
     hidden = {"type": "reasoning", "reasoning": "zzz", "redacted": True, "summary": "in short"}
@@ -259,7 +259,7 @@ def test_calls_parts_errors_and_attachments() -> None:
 
 
 def test_tools_stand_in_the_first_call_of_the_model() -> None:
-    """Later ones may be those of a grader."""
+    """Tools are those of the first model call, since later calls may be a grader's."""
     tool: Row = {"name": "f", "description": "d", "parameters": {}, "options": None}
     events = [{"event": "state"}, {"event": "model", "tools": [tool]}, {"event": "model"}]
     found = _only(_sample(events=events))

@@ -24,18 +24,18 @@ def _nested(depth: int, inside: bytes) -> bytes:
     "number", [2**63 - 1, 2**63, 2**64, 2**64 + 1, -(2**63) - 1, 12345678901234567890123]
 )
 def test_integers_above_64_bits_are_exact(number: int) -> None:
-    """An integer of any size is read and written digit for digit."""
+    """Integers of any size are read and written exactly."""
     text = b'{"a":%d}' % number
     assert (decode(text), encode({"a": number})) == ({"a": number}, text)
 
 
 def test_long_digits_inside_text_stay_text() -> None:
-    """Nineteen digits in a string do not change how the string is read."""
+    """Long numbers inside strings do not change how the string is read."""
     assert decode(b'{"id": "1234567890123456789012"}') == {"id": "1234567890123456789012"}
 
 
 def test_floats_are_correctly_rounded() -> None:
-    """A float of many digits becomes the nearest double."""
+    """A float with many digits becomes the nearest double."""
     assert decode(b"[0.1234567890123456789, 0.30000000000000004]") == [
         0.12345678901234568,
         0.30000000000000004,
@@ -43,18 +43,18 @@ def test_floats_are_correctly_rounded() -> None:
 
 
 def test_nan_and_infinities_are_read() -> None:
-    """What Python's json writes for them is no bad line."""
+    """NaN and infinities, as Python's json writes them, are read."""
     nan, above, below = decode(b"[NaN, Infinity, -Infinity]")
     assert (math.isnan(nan), above, below) == (True, math.inf, -math.inf)
 
 
 def test_nan_is_written_as_null() -> None:
-    """No line that is written holds a bare NaN."""
+    """No written line contains a bare NaN."""
     assert encode({"a": math.nan, "b": -math.inf}) == b'{"a":null,"b":null}'
 
 
 def test_nan_is_written_as_null_beside_a_big_integer() -> None:
-    """The slow writer treats NaN as the fast one does."""
+    """The slow writer treats NaN like the fast one."""
     assert encode([math.nan, {"b": [math.inf]}, 2**64]) == b'[null,{"b":[null]},%d]' % 2**64
 
 
@@ -69,7 +69,7 @@ def test_nan_is_written_as_null_beside_a_big_integer() -> None:
     ],
 )
 def test_lone_surrogates_are_replaced_and_counted(line: bytes, value: object, count: int) -> None:
-    """Half an emoji becomes U+FFFD; a whole one stays."""
+    """A lone surrogate becomes U+FFFD; a pair stays."""
     read, replaced = decode_counting(line)
     assert replaced == count
     assert value is None or read == value
@@ -81,20 +81,20 @@ def test_carriage_return_before_the_newline_is_white_space() -> None:
 
 
 def test_line_separators_inside_text_are_kept() -> None:
-    """U+2028, U+2029 and U+0085 are data."""
+    """U+2028, U+2029 and U+0085 do not end lines."""
     line = '{"a":"x\u2028y\u2029z\u0085"}'.encode()
     assert (decode(line), encode(decode(line))) == ({"a": "x\u2028y\u2029z\u0085"}, line)
 
 
 @pytest.mark.parametrize("line", [b'{"a": 1, "a": 2}', b'{"a": NaN, "a": 2}'])
 def test_last_of_duplicate_keys_wins(line: bytes) -> None:
-    """Both readers agree on which value a repeated key has."""
+    """All parsers use the last value of a duplicate key."""
     assert decode(line) == {"a": 2}
 
 
 @pytest.mark.parametrize("depth", [1100, 5000, 200_000])
 def test_deep_nesting_is_a_bad_line(depth: int) -> None:
-    """A line nested too deeply is refused, and no crash."""
+    """A line nested too deeply is rejected, without a crash."""
     assert _code_of(_nested(depth, b"1")) == "too_deep"
 
 
@@ -104,7 +104,7 @@ def test_deep_nesting_is_a_bad_line(depth: int) -> None:
 def test_what_is_not_too_deep_to_be_read_can_be_written(
     opening: bytes, closing: bytes, inside: bytes, written: bytes, depth: int
 ) -> None:
-    """A line is refused when it is read, or has its form on the wire; nothing crashes later."""
+    """A line that is read can also be written."""
     before, behind = opening * depth, closing * depth
     try:
         value = decode(before + inside + behind)
@@ -115,13 +115,13 @@ def test_what_is_not_too_deep_to_be_read_can_be_written(
 
 
 def test_wide_lines_are_not_deep() -> None:
-    """Thousands of brackets side by side are fine."""
+    """Thousands of adjacent brackets are not deep."""
     line = b"[" + b",".join([b'{"a":[1]}'] * 5000) + b"]"
     assert encode(decode(line)) == line
 
 
 def test_invalid_utf8_names_the_byte() -> None:
-    """Latin-1 text is refused with the place of its first odd byte."""
+    """Latin-1 text is rejected with the position of its first invalid byte."""
     with pytest.raises(NotJson) as caught:
         decode(b'{"a": "caf\xe9"}')
     assert (caught.value.code, caught.value.problem) == (
@@ -131,7 +131,7 @@ def test_invalid_utf8_names_the_byte() -> None:
 
 
 def test_lfs_pointer_is_recognised() -> None:
-    """The first line of a Git LFS pointer has its own code."""
+    """The first line of a Git LFS pointer has its own error code."""
     assert _code_of(b"version https://git-lfs.github.com/spec/v1\n") == "lfs_pointer"
 
 
@@ -149,7 +149,7 @@ def test_lfs_pointer_is_recognised() -> None:
     ],
 )
 def test_torn_line_is_unfinished(line: bytes) -> None:
-    """A line cut off between two tokens or inside a string is told from plain text."""
+    """A line cut between two tokens or inside a string is unfinished, unlike plain text."""
     assert _code_of(line) == "unfinished"
 
 
@@ -158,36 +158,36 @@ def test_torn_line_is_unfinished(line: bytes) -> None:
     [b'{"a": tru', b'{"a": nul', b'{"a": -', b'{"a": 1.', b'{"a": "\\u12', b'{"a": "caf\xc3'],
 )
 def test_line_torn_inside_a_token_is_unfinished(line: bytes) -> None:
-    """A writer that was stopped may stop anywhere: in a word, a number, an escape, a letter."""
+    """A line may be cut anywhere: in a word, a number, an escape or a character."""
     assert _code_of(line) == "unfinished"
 
 
 @pytest.mark.parametrize("line", [b"{\n", b" {\r\n"])
 def test_pretty_printed_value_is_recognised(line: bytes) -> None:
-    """A whole line that only opens an object was not torn: the rest is on the next lines."""
+    """A complete line that only opens an object is formatted JSON, not a torn line."""
     assert _code_of(line) == "pretty_printed"
 
 
 @pytest.mark.parametrize("line", [b"hello", b"{'a': 1}", b"{a: 1}", b'{"a": 1} {"b": 2}', b"}"])
 def test_text_that_is_no_json(line: bytes) -> None:
-    """What is no beginning of JSON is not called unfinished."""
+    """Text that is not the beginning of JSON is not called unfinished."""
     assert _code_of(line) == "not_json"
 
 
 def test_problem_says_where() -> None:
-    """The words of a refusal hold the column."""
+    """The error has the column."""
     with pytest.raises(NotJson, match=r"not JSON: .* at column 7"):
         decode(b'{"a": hello}')
 
 
 def test_number_of_too_many_digits_is_a_bad_line() -> None:
-    """Python refuses to convert more than 4300 digits; that is no crash."""
+    """More than 4300 digits, which Python refuses to convert, do not crash."""
     assert _code_of(b'{"a": ' + b"9" * 5000 + b"}") == "number_too_long"
 
 
 @pytest.mark.parametrize("write", [encode, encode_sorted])
 def test_text_that_is_no_unicode_is_written_all_the_same(write: Callable[[Any], bytes]) -> None:
-    """Half an emoji that came another way than through a line does not crash the run."""
+    """A lone surrogate from elsewhere does not crash the writer."""
     line = write({"a": "odd\udcff", "b": 1})
     assert (line[:9], decode(line)["b"]) == (b'{"a":"odd', 1)
 
@@ -205,5 +205,5 @@ def test_encode_sorted_orders_keys_at_every_depth(big: int) -> None:
 
 
 def test_encode_pretty_ends_with_a_newline() -> None:
-    """JSON for people is indented."""
+    """Indented JSON ends with a newline."""
     assert encode_pretty({"a": [1]}) == b'{\n  "a": [\n    1\n  ]\n}\n'

@@ -1,4 +1,4 @@
-"""What the values of a line take, held against what they are said to take."""
+"""The memory that the values of a line take, compared with the estimate."""
 
 import json
 import tracemalloc
@@ -25,11 +25,11 @@ VALUES = st.recursive(
 )
 COPIES = 500
 SMALL = 2000
-"""What the smallest things take that stand beside any value."""
+"""The memory of small objects around any value."""
 
 
 def taken(line: bytes) -> int:
-    """The most memory that was taken while a line was decoded."""
+    """The peak memory while a line is decoded."""
     tracemalloc.start()
     try:
         msgspec.json.decode(line)
@@ -39,14 +39,14 @@ def taken(line: bytes) -> int:
 
 
 def allowed(line: bytes) -> int:
-    """What the signs of a line stand for; and its texts, of which a character takes four bytes."""
+    """The estimate for a line, including its texts at four bytes per character."""
     return memory_guard.memory_of(line) + SMALL
 
 
 @examples(60)
 @given(VALUES, st.booleans())
 def test_no_value_takes_more_than_its_signs_stand_for(value: Any, as_text: bool) -> None:
-    """Whatever a line repeats many times, and however its characters are written."""
+    """Repeated values of any kind, in any spelling, take no more than estimated."""
     line = json.dumps([value] * COPIES, ensure_ascii=as_text, separators=(",", ":"))
     assert taken(data := line.encode("utf-8", "replace")) <= allowed(data)
 
@@ -54,14 +54,14 @@ def test_no_value_takes_more_than_its_signs_stand_for(value: Any, as_text: bool)
 @examples(60)
 @given(VALUES, st.integers(min_value=1, max_value=3000), st.text(max_size=3))
 def test_no_object_takes_more_than_its_signs_stand_for(value: Any, members: int, of: str) -> None:
-    """An object of any number of different keys, at whatever size it grew last."""
+    """The same for objects with any number of different keys."""
     line = json.dumps({f"{of}{n:x}": value for n in range(members)}, separators=(",", ":")).encode()
     assert taken(line) <= allowed(line)
 
 
 @pytest.mark.parametrize("unit", ["{},", "[],", '"",', '{"":0},', "0,", '"ab",', "[0],", "[[]],"])
 def test_light_lines_need_no_look(unit: str) -> None:
-    """No line below a length can be refused, whatever it holds: such lines are not looked at."""
+    """Lines below a length cannot exceed the limit, so they are not checked."""
     line = f"[{unit * 1000}0]".encode()
     most = memory_guard._MOST / memory_guard.LIGHT  # noqa: SLF001
     assert memory_guard._weight(line) <= len(line) * most  # noqa: SLF001
@@ -69,7 +69,7 @@ def test_light_lines_need_no_look(unit: str) -> None:
 
 @given(st.lists(st.text(alphabet='ab"\\,:[]{}', max_size=12), min_size=1, max_size=30), st.data())
 def test_signs_in_texts_stand_for_nothing(texts: list[str], data: st.DataObject) -> None:
-    """However they are escaped, and wherever the line is cut into pieces."""
+    """Brackets in strings do not count, however they are escaped, with any block size."""
     line = json.dumps(texts, separators=(",", ":")).encode()
     plain = json.dumps(["" for _ in texts], separators=(",", ":")).encode()
     with pytest.MonkeyPatch.context() as patch:
@@ -79,7 +79,7 @@ def test_signs_in_texts_stand_for_nothing(texts: list[str], data: st.DataObject)
 
 
 def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line whose values take more; texts alone are no trouble."""
+    """Rejects a line whose values take too much; long texts are fine."""
     monkeypatch.setattr(memory_guard, "_MOST", 1000)
     monkeypatch.setattr(memory_guard, "CHECKED_FROM", 10)
     assert decode(b'{"a":"%b"}' % (b"{},[]:" * 1000)) == {"a": "{},[]:" * 1000}

@@ -1,4 +1,4 @@
-"""NeMo Agent Toolkit steps to candidates: one test for each rule and weakness."""
+"""NeMo Agent Toolkit steps to candidates: one test per rule and known fault."""
 
 import json
 from typing import Any
@@ -55,7 +55,7 @@ def _lost(**data: Any) -> list[str]:
 
 
 def test_step_of_an_item() -> None:
-    """An item's steps are candidates of its example and their turn."""
+    """Steps of an item are candidates of its example and their turn."""
     assert _read(_item(_payload())).kept == [
         Candidate(
             group='[1,"t"]',
@@ -70,24 +70,24 @@ def test_step_of_an_item() -> None:
 
 @pytest.mark.parametrize("key", ["intermediate_steps", "trajectory"])
 def test_names_of_the_list_of_steps(key: str) -> None:
-    """In the file, and in the toolkit's own model."""
+    """The list has different names in the file and in the toolkit's model."""
     assert len(_read({"id": 1, key: [_step(_payload()), _step(_payload(score=0.1))]}).kept) == 2
 
 
 @pytest.mark.parametrize("row", [_step(_payload()), _payload()])
 def test_bare_steps_and_payloads(row: dict[str, Any]) -> None:
-    """Line by line there is no example, only a turn."""
+    """Steps without an item have a turn, but no example."""
     reading = _read(row)
     assert (reading.kept[0].group, reading.kept[0].meta) == ('[null,"t"]', {"turn_id": "t"})
 
 
 def test_item_whose_steps_are_bare_payloads() -> None:
-    """Steps without their ancestry are read as well."""
+    """Steps that are only payloads are read, too."""
     assert _read({"id": 1, "intermediate_steps": [_payload()]}).kept[0].response == "A"
 
 
 def test_places_number_the_steps_that_were_looked_at() -> None:
-    """A loss in the middle leaves a hole in the numbers."""
+    """Positions count all steps, including lost ones."""
     steps = [_payload(), _payload(score=None), _payload(output="B")]
     reading = _read(_item(*steps))
     assert (reading.places, reading.lost) == ([1, 3], ["no_score"])
@@ -95,7 +95,7 @@ def test_places_number_the_steps_that_were_looked_at() -> None:
 
 @pytest.mark.parametrize("row", [[], "bare output", None, 1])
 def test_row_that_is_no_object(row: Any) -> None:
-    """With structure.disable the file holds bare outputs."""
+    """With structure.disable, the file has bare outputs, which are rejected."""
     with pytest.raises(BadField, match="row"):
         _read(row)
 
@@ -118,18 +118,18 @@ def test_row_that_is_no_object(row: Any) -> None:
     ],
 )
 def test_looks_like(row: Any, known: bool) -> None:
-    """An item with steps, a step, or a payload."""
+    """Recognizes an item with steps, a step, or a payload."""
     assert looks_like(json.dumps(row).encode()) is known
 
 
 def test_no_json_is_not_known() -> None:
-    """Torn bytes are of no format."""
+    """Torn bytes belong to no format."""
     assert looks_like(b'{"event_type"') is False
 
 
 @pytest.mark.parametrize("event", ["TTC_START", "LLM_END", "TOOL_END", None, ["TTC_END"]])
 def test_other_events_are_passed_over(event: Any) -> None:
-    """Only the end of a TTC step has a score."""
+    """Only the end of a TTC step has a score; other events are ignored."""
     reading = _read(_item({**_payload(), "event_type": event}, _payload(output="B")))
     assert [candidate.response for candidate in reading.kept] == ["B"]
     assert reading.lost == []
@@ -145,32 +145,32 @@ def test_other_events_are_passed_over(event: Any) -> None:
     ],
 )
 def test_row_without_ttc_steps(row: dict[str, Any]) -> None:
-    """The toolkit's default file has none; the row is dropped for that reason."""
+    """The toolkit's default file has no such steps; its rows are dropped."""
     assert _read(row).row_lost == "no_ttc_steps"
 
 
 def test_row_whose_steps_have_another_name() -> None:
-    """The row is dropped, --step-name takes it."""
+    """The row is dropped; --step-name selects it."""
     row = _item(_payload("my_move"))
     assert (_read(row).row_lost, _read(row).lost) == ("other_step_name", [])
     assert _read(row, step_name="my_move").kept[0].response == "A"
 
 
 def test_steps_of_other_names_are_no_loss() -> None:
-    """Beside the wanted steps others do not count."""
+    """Steps with other names do not count as lost next to the wanted ones."""
     reading = _read(_item(_payload("other"), _payload()))
     assert (len(reading.kept), reading.lost, reading.row_lost) == (1, [], None)
 
 
 @pytest.mark.parametrize("name", [None, ["a"], {"a": 1}, 7])
 def test_step_name_of_another_type(name: Any) -> None:
-    """A name that is no text is another name, and no crash."""
+    """A name that is not text is another name, and does not crash."""
     assert _read(_item(_payload(name))).row_lost == "other_step_name"
 
 
 @pytest.mark.parametrize("data", [None, "text", []])
 def test_step_without_data(data: Any) -> None:
-    """The toolkit skips it, prefpairs counts it."""
+    """A step without data, which the toolkit skips, is counted."""
     assert _read(_item({**_payload(), "data": data})).lost == ["no_step_data"]
 
 
@@ -182,7 +182,7 @@ def test_turn_id(turn_id: Any, read: str) -> None:
 
 @pytest.mark.parametrize("turn_id", [None, True, 1.5, [], {}])
 def test_turn_id_of_another_type(turn_id: Any) -> None:
-    """Without a turn it is not known what a candidate competes with."""
+    """Without a turn, the group of a candidate is unknown, so it is dropped."""
     assert _lost(turn_id=turn_id) == ["no_turn_id"]
 
 
@@ -200,7 +200,7 @@ def test_nothing_is_joined_by_colons() -> None:
 
 
 def test_item_ids_can_be_counted() -> None:
-    """Equal ids are told by engines; bare steps have none."""
+    """Equal IDs are recognizable; bare steps have none."""
     items = [_read(_item(id=own)).item for own in (1, 1, "1")]
     assert items[0] == items[1] != items[2]
     assert _read(_step(_payload())).item is None
@@ -211,13 +211,13 @@ def test_item_ids_can_be_counted() -> None:
     [(1, 1.0), (0.25, 0.25), (True, 1.0), ("0.7", 0.7), (-3, -3.0), (0.9 - 0.8, 0.1)],
 )
 def test_score(score: Any, read: float) -> None:
-    """Numbers, booleans and numeric text, to 15 digits."""
+    """Numbers, booleans and numeric text are scores, to 15 digits."""
     assert _kept(score=score).score == read
 
 
 @pytest.mark.parametrize("score", [None, "good", "", [], {}])
 def test_score_that_is_none(score: Any) -> None:
-    """What is no number is no score."""
+    """Anything else is a missing score."""
     assert _lost(score=score) == ["no_score"]
 
 
@@ -228,7 +228,7 @@ def test_score_that_is_not_finite(score: Any) -> None:
 
 
 def test_score_by_path() -> None:
-    """Paths point into the payload."""
+    """Score paths start at the payload."""
     row = _item({**_payload(), "metadata": {"value": 7}})
     assert _read(row, scores=(("metadata.value", 2.0),)).kept[0].score == 14.0
 
@@ -237,13 +237,13 @@ def test_score_by_path() -> None:
     ("index", "read"), [(0, 0), (3, 3), (-1, -1), ("3", 3), (2.0, 2), (None, None), (True, 1)]
 )
 def test_candidate_index(index: Any, read: int | None) -> None:
-    """A whole number in any spelling; a missing one is not made up."""
+    """A whole number in any spelling; a missing index stays missing."""
     assert _kept(candidate_index=index).index == read
 
 
 @pytest.mark.parametrize("index", [1.5, "1.5", "x", "", [], {}, 2**63, 1e300, float("nan")])
 def test_candidate_index_that_is_no_whole_number(index: Any) -> None:
-    """The step is dropped, as the toolkit does, and counted."""
+    """The step is dropped and counted, as in the toolkit."""
     assert _lost(candidate_index=index) == ["bad_index"]
 
 
@@ -256,7 +256,7 @@ def test_candidate_index_may_be_left_out() -> None:
 
 @pytest.mark.parametrize("output", [None, "", "  ", [], {}])
 def test_empty_output(output: Any) -> None:
-    """Nothing said is nothing to train on."""
+    """Steps with an empty output are dropped."""
     assert _lost(output=output) == ["empty_answer"]
 
 
@@ -272,12 +272,12 @@ def test_empty_output(output: Any) -> None:
     ],
 )
 def test_structures_are_json(output: Any, text: str) -> None:
-    """Never a repr of Python."""
+    """Structures are written as JSON, never as a Python repr."""
     assert _kept(output=output).response == text
 
 
 def test_output_of_messages_is_a_chat() -> None:
-    """Tool calls are kept as calls."""
+    """Messages stay a chat, including tool calls."""
     calls = [{"id": "x", "function": {"name": "f", "arguments": {"a": 1}}}]
     output = [
         {"role": "assistant", "content": None, "tool_calls": calls, "extra": 1},
@@ -326,12 +326,12 @@ def test_prompt(given: Any, prompt: Any) -> None:
 
 @pytest.mark.parametrize("given", [None, "", " ", [], {}, [{"role": "user", "content": None}]])
 def test_empty_prompt(given: Any) -> None:
-    """Without a prompt nothing can be trained on."""
+    """Steps without a prompt are dropped."""
     assert _lost(input=given) == ["no_prompt"]
 
 
 def test_prompts_of_one_turn_may_differ() -> None:
-    """Each candidate keeps its own prompt; the engine lets only equal ones meet."""
+    """Each candidate keeps its own prompt; only equal prompts pair."""
     reading = _read(_item(_payload(input="P1"), _payload(input="P3")))
     assert [candidate.prompt for candidate in reading.kept] == ["P1", "P3"]
     assert reading.kept[0].group == reading.kept[1].group
@@ -339,33 +339,33 @@ def test_prompts_of_one_turn_may_differ() -> None:
 
 @pytest.mark.parametrize("said", ["A", " A\n"])
 def test_prompt_that_holds_the_answer_is_repaired(said: str) -> None:
-    """The toolkit's own example ends its input with the answer."""
+    """The toolkit's own example ends its input with the answer, which is removed."""
     given = [*ASKED, {"role": "assistant", "content": said}]
     reading = _read(_item(_payload(input=given)))
     assert (reading.kept[0].prompt, reading.noticed) == (ASKED, ["prompt_held_answer"])
 
 
 def test_prompt_that_holds_the_answer_of_a_chat() -> None:
-    """An answer of messages is found by its last words."""
+    """An answer of messages is found by its last text."""
     given = [*ASKED, {"role": "assistant", "content": "A"}]
     reading = _read(_item(_payload(input=given, output=[{"role": "assistant", "content": "A"}])))
     assert reading.kept[0].prompt == ASKED
 
 
 def test_prompt_that_ends_with_other_words_stays() -> None:
-    """A beginning that was put into the model's mouth is no answer."""
+    """An assistant prefix in the prompt that is not the answer stays."""
     given = [*ASKED, {"role": "assistant", "content": "Well,"}]
     reading = _read(_item(_payload(input=given)))
     assert (reading.kept[0].prompt, reading.noticed) == (given, [])
 
 
 def test_prompt_that_is_nothing_but_the_answer() -> None:
-    """What is left is no prompt."""
+    """If nothing else is left, there is no prompt."""
     assert _lost(input=[{"role": "assistant", "content": "A"}]) == ["no_prompt"]
 
 
 def test_kept_fields() -> None:
-    """--keep points into the payload, and adds to what the source finds."""
+    """--keep paths start at the payload, and add to the source's meta."""
     reading = _read(_item(_payload()), keep=("metadata.is_selected", "nothing"))
     assert reading.kept[0].meta == {
         "example_id": 1,
@@ -375,17 +375,17 @@ def test_kept_fields() -> None:
 
 
 def test_group_by_path() -> None:
-    """--group-by points into the payload."""
+    """--group-by paths start at the payload."""
     assert _read(_item(_payload()), group_by=("data.turn_index",)).kept[0].group == "[0]"
 
 
 def test_lone_surrogate_is_mended() -> None:
-    """Half an emoji becomes U+FFFD."""
+    """A lone surrogate becomes U+FFFD."""
     reading = _read(_item(_payload(output="cut \ud83d")))
     assert (reading.kept[0].response, reading.noticed) == ("cut \ufffd", ["surrogate_replaced"])
 
 
 def test_an_id_that_is_no_number() -> None:
-    """It is null, as JSON has no form for it, and so tells nothing."""
+    """NaN as an ID becomes null, and is omitted from meta."""
     (candidate,) = _read(_item(_payload(), id=float("nan"))).kept
     assert candidate.meta == {"turn_id": "t"}

@@ -1,4 +1,4 @@
-"""Which engine reads rows is said by PREFPAIRS_NATIVE."""
+"""PREFPAIRS_NATIVE selects the engine that reads rows."""
 
 import sys
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ OLDER = SimpleNamespace(__version__="0.1.0")
 
 @pytest.fixture(autouse=True)
 def _nothing_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each test finds the core anew."""
+    """Makes each test look for the core again."""
     monkeypatch.setattr(native, "_found", {})
 
 
@@ -41,7 +41,7 @@ def test_engine(
     core: object,
     expected: str,
 ) -> None:
-    """The core is used in its own version alone, and only where it is wanted."""
+    """The core is used only in the program's version, and only if it is wanted."""
     monkeypatch.setitem(sys.modules, "prefpairs_native", core)
     monkeypatch.delenv(VARIABLE, raising=False)
     if word is not None:
@@ -58,7 +58,7 @@ def test_engine(
 def test_required(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], core: object, told: str
 ) -> None:
-    """A required core that is missing ends every run that reads rollouts."""
+    """If the core is required but missing, runs that read rollouts fail."""
     monkeypatch.setitem(sys.modules, "prefpairs_native", core)
     monkeypatch.setenv(VARIABLE, "require")
     with pytest.raises(UsageError, match=told):
@@ -69,7 +69,7 @@ def test_required(
 
 
 def test_unknown_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is reported with the words that there are."""
+    """An unknown value is reported with the known ones."""
     monkeypatch.setenv(VARIABLE, "yes")
     with pytest.raises(UnknownWord) as refused:
         native_core()
@@ -78,10 +78,10 @@ def test_unknown_word(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("limited", [True, False])
 def test_no_memory_to_load_it(monkeypatch: pytest.MonkeyPatch, *, limited: bool) -> None:
-    """Under a limit on memory Python reads all rows: a core that cannot be loaded is no error."""
+    """If the core cannot be loaded for lack of memory, Python reads all rows."""
 
     class Full:
-        """Finds the core, and has no memory to map it."""
+        """A finder that finds the core but has no memory to map it."""
 
         def find_spec(self, name: str, *_: object) -> None:
             if name == "prefpairs_native":

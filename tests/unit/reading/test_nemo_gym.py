@@ -1,4 +1,4 @@
-"""NeMo Gym rollouts to candidates: one test for each fact about the format."""
+"""NeMo Gym rollouts to candidates: one test per fact about the format."""
 
 import json
 from typing import Any
@@ -87,7 +87,7 @@ def _calls(*numbers: int) -> list[dict[str, Any]]:
 
 
 def test_plain_rollout() -> None:
-    """Prompt, response and reward come from their places; file and line are not known here."""
+    """Prompt, response and reward are read from their fields; the origin is added later."""
     row = {
         **_rollout([_text("A")], reward=0.5),
         "_ng_task_index": 4,
@@ -106,19 +106,19 @@ def test_plain_rollout() -> None:
 
 @pytest.mark.parametrize("line", [b"[1]", b'"text"', b"null", b"7"])
 def test_row_that_is_no_object(line: bytes) -> None:
-    """JSON of another kind is a bad row."""
+    """JSON that is no object is a bad row."""
     with pytest.raises(BadField, match="row"):
         _read_line(line)
 
 
 def test_line_that_is_no_json() -> None:
-    """Text that is no placeholder is a bad row."""
+    """Text other than a placeholder is a bad row."""
     with pytest.raises(NotJson):
         _read_line(b"PLACEHOLDER ROW")
 
 
 def test_lone_surrogate_is_mended_and_counted() -> None:
-    """Half an emoji in an answer becomes U+FFFD."""
+    """A lone surrogate in an answer becomes U+FFFD."""
     reading = _read(_rollout([_text("cut \ud83d")]))
     assert (reading.kept[0].response, reading.noticed) == (
         [_said("cut \ufffd")],
@@ -127,14 +127,14 @@ def test_lone_surrogate_is_mended_and_counted() -> None:
 
 
 def test_text_parts_are_joined() -> None:
-    """An assistant message may hold several parts."""
+    """The parts of an assistant message are joined."""
     item = _text("a")
     item["content"].append({"type": "output_text", "text": "b"})
     assert _response(item) == [_said("ab")]
 
 
 def test_refusal_is_an_answer() -> None:
-    """What the model said when it refused is what it said."""
+    """A refusal part is the answer's text."""
     item = {
         "type": "message",
         "role": "assistant",
@@ -145,19 +145,19 @@ def test_refusal_is_an_answer() -> None:
 
 @pytest.mark.parametrize("role", ["user", "system", "developer"])
 def test_turns_of_the_environment_stay_in_the_response(role: str) -> None:
-    """A simulator's words, whose content is plain text, stand between the model's turns."""
+    """Plain-text messages of a simulator stay between the assistant turns."""
     told = {"content": "Your hand: 16", "role": role, "type": "message"}
     spoken = {"role": "user" if role == "user" else "system", "content": "Your hand: 16"}
     assert _response(_text("hit"), told, _text("stand")) == [_said("hit"), spoken, _said("stand")]
 
 
 def test_message_without_a_type() -> None:
-    """The type of a message is often left out."""
+    """The type of a message may be omitted."""
     assert _response({"role": "assistant", "content": "A"}) == [_said("A")]
 
 
 def test_arguments_stay_the_text_of_the_model() -> None:
-    """White space and order of keys are what the model wrote."""
+    """White space and key order of the model's text are kept."""
     arguments = '{"b": 1,  "a": 2}'
     response = _response(_call("x", arguments), _result("x", "42"), _text("A"))
     assert response == [
@@ -178,7 +178,7 @@ def test_arguments_of_other_types_become_text(arguments: Any, text: str) -> None
 
 
 def test_call_without_a_name_is_bad() -> None:
-    """A call of nothing is a field of the wrong type."""
+    """A call without a name is a bad field."""
     with pytest.raises(BadField) as caught:
         _read(_rollout([{"type": "function_call", "arguments": "{}"}]))
     assert caught.value.field == "response.output.0.name"
@@ -196,24 +196,24 @@ def test_call_without_a_name_is_bad() -> None:
     ],
 )
 def test_results_of_tools(output: Any, content: str) -> None:
-    """Text as it is, parts joined, a structure as JSON."""
+    """Text stays, parts are joined, a structure becomes JSON."""
     response = _response(_call("x"), _result("x", output), _text("A"))
     assert response[1] == _tool(content, 1)
 
 
 def test_reasoning_summary_becomes_reasoning_content() -> None:
-    """The reasoning of vLLM is in the summary."""
+    """The summary, where vLLM puts the reasoning, becomes reasoning_content."""
     assert _response(_thought("\nhm "), _text("A")) == [_said("A", reasoning_content="hm")]
 
 
 def test_reasoning_content_is_read_where_the_summary_is_empty() -> None:
-    """Some servers write the thinking into content instead."""
+    """Some servers write the reasoning into content instead."""
     thought = _thought(content=[{"type": "reasoning_text", "text": "hm"}])
     assert _response(thought, _text("A")) == [_said("A", reasoning_content="hm")]
 
 
 def test_summary_comes_before_content() -> None:
-    """Where both stand, one of them is taken."""
+    """If both exist, the summary is used."""
     thought = _thought("short", content=[{"type": "reasoning_text", "text": "long"}])
     assert _response(thought, _text("A")) == [_said("A", reasoning_content="short")]
 
@@ -229,12 +229,12 @@ def test_summary_comes_before_content() -> None:
     ],
 )
 def test_reasoning_that_cannot_be_read_is_none(thought: dict[str, Any]) -> None:
-    """Encrypted or empty reasoning leaves no key behind."""
+    """Encrypted or empty reasoning adds no key."""
     assert _response(thought, _text("A")) == [_said("A")]
 
 
 def test_several_thoughts_are_joined_by_lines() -> None:
-    """Parts of a summary, and several reasoning items of one turn, are one text."""
+    """Summary parts, and several reasoning items of one turn, are one text."""
     output = [_thought("a", "b"), _thought("c"), _text("A")]
     assert _response(*output) == [_said("A", reasoning_content="a\nb\nc")]
 
@@ -253,12 +253,12 @@ def test_several_thoughts_are_joined_by_lines() -> None:
     ],
 )
 def test_items_without_a_form_in_a_chat(kind: str) -> None:
-    """The rollout is dropped for a reason that can be counted."""
+    """The rollout is dropped as unsupported_item."""
     assert _read(_rollout([{"type": kind}, _text("A")])).lost == ["unsupported_item"]
 
 
 def test_image_of_the_assistant_has_no_form() -> None:
-    """A response that is no text is dropped, not written half."""
+    """A response with an image is dropped, not cut."""
     item = {
         "type": "message",
         "role": "assistant",
@@ -269,7 +269,7 @@ def test_image_of_the_assistant_has_no_form() -> None:
 
 @pytest.mark.parametrize("item", ["text", None, 1, ["message"]])
 def test_item_that_is_no_object(item: Any) -> None:
-    """The error names the place."""
+    """The error has the item's position."""
     with pytest.raises(BadField) as caught:
         _read(_rollout([_text("A"), item]))
     assert caught.value.field == "response.output.1"
@@ -277,13 +277,13 @@ def test_item_that_is_no_object(item: Any) -> None:
 
 @pytest.mark.parametrize("role", ["critic", None, ["assistant"], {}])
 def test_message_of_an_unknown_role(role: Any) -> None:
-    """A role that chats do not have is a bad field, whatever its type."""
+    """An unknown role is a bad field, whatever its type."""
     with pytest.raises(BadField, match="role"):
         _read(_rollout([{"type": "message", "role": role, "content": "A"}]))
 
 
 def test_reasoning_text_and_calls_are_one_message() -> None:
-    """Pieces are collected up to the next turn of another role."""
+    """Items are collected up to the next turn of another role."""
     output = [_thought("hm"), _text("Let me see."), _call("x"), _result("x", "42"), _text("42")]
     assert _response(*output) == [
         _said("Let me see.", reasoning_content="hm", tool_calls=_calls(1)),
@@ -293,7 +293,7 @@ def test_reasoning_text_and_calls_are_one_message() -> None:
 
 
 def test_parallel_calls_are_one_message() -> None:
-    """Consecutive calls belong together."""
+    """Consecutive calls are one message."""
     output = [_call("a"), _call("b"), _result("b", "2"), _result("a", "1"), _text("A")]
     assert _response(*output) == [
         _said("", tool_calls=_calls(1, 2)),
@@ -304,7 +304,7 @@ def test_parallel_calls_are_one_message() -> None:
 
 
 def test_several_texts_in_a_row_are_one_message() -> None:
-    """Texts of one turn are appended."""
+    """Texts of one turn are concatenated."""
     assert _response(_text("a"), _thought("hm"), _text("b")) == [
         _said("ab", reasoning_content="hm")
     ]
@@ -323,14 +323,14 @@ def test_call_ids_that_repeat_are_told_apart() -> None:
 
 
 def test_random_call_ids_do_not_make_answers_differ() -> None:
-    """Two rollouts that did the same are the same."""
+    """Two rollouts that differ only in call IDs are the same."""
     first = _response(_call("call_uUg"), _result("call_uUg", "1"), _text("A"))
     second = _response(_call("call_7xQ"), _result("call_7xQ", "1"), _text("A"))
     assert first == second
 
 
 def test_call_numbers_go_on_from_the_prompt() -> None:
-    """A prompt with calls and a response with calls share one count."""
+    """Calls are numbered across prompt and response."""
     given = [USER, _call("p"), _result("p", "0"), {**USER, "content": "Go on."}]
     row = {**_asked(given), "response": {"output": [_call("p"), _result("p", "1"), _text("A")]}}
     candidate = _kept(row)
@@ -344,7 +344,7 @@ def test_call_numbers_go_on_from_the_prompt() -> None:
 
 
 def test_one_transcript_a_step_keeps_the_last() -> None:
-    """Where each list repeats what went before, the last one is the whole."""
+    """If each list repeats the previous steps, the last one is used."""
     first = [_call("x"), _result("x", "1")]
     steps = [first, [*first, _call("x"), _result("x", "2")]]
     steps.append([*steps[1], _text("A")])
@@ -358,7 +358,7 @@ def test_one_transcript_a_step_keeps_the_last() -> None:
 
 
 def test_one_list_a_step_is_joined() -> None:
-    """Where the lists go on from each other, they are put together."""
+    """If the lists continue each other, they are joined."""
     assert _response([_call("x"), _result("x", "1")], [_text("A")]) == [
         _said("", tool_calls=_calls(1)),
         _tool("1", 1),
@@ -367,13 +367,13 @@ def test_one_list_a_step_is_joined() -> None:
 
 
 def test_output_at_the_top_of_the_row() -> None:
-    """The early documentation showed `output` without `response`."""
+    """Early documentation showed `output` without `response`."""
     row = {key: value for key, value in _rollout([]).items() if key != "response"}
     assert _kept({**row, "output": [_text("A")]}).response == [_said("A")]
 
 
 def test_output_as_text() -> None:
-    """A plain text is taken as it is."""
+    """Plain text is used as it is."""
     assert _kept(_rollout("A")).response == "A"
 
 
@@ -407,13 +407,13 @@ def test_no_response(response: Any) -> None:
     ],
 )
 def test_empty_answer(output: Any) -> None:
-    """Without a word or a call of the model there is nothing to train on."""
+    """A row without text or calls of the model is dropped."""
     assert _read(_rollout(output)).lost == ["empty_answer"]
 
 
 @pytest.mark.parametrize("before", [[], [_thought("hm")]])
 def test_unfinished_thinking(before: list[Any]) -> None:
-    """--keep-rows unfinished_thinking uses the text as it was written."""
+    """--keep-rows unfinished_thinking uses the text as written."""
     row = _rollout([*before, _text("<think>I never came to an end")])
     assert _read(row).lost == ["unfinished_thinking"]
     kept = _kept(row, keep_rows=frozenset({"unfinished_thinking"})).response
@@ -428,14 +428,14 @@ def test_unfinished_thinking(before: list[Any]) -> None:
     ],
 )
 def test_trailing_turns_of_others_are_cut(end: list[Any]) -> None:
-    """What follows the model's last message teaches nothing; cutting it is counted."""
+    """Turns after the model's last message are removed and counted."""
     reading = _read(_rollout([_text("Look."), _call("x"), *end]))
     assert reading.kept[0].response == [_said("Look.", tool_calls=_calls(1))]
     assert reading.noticed == ["trailing_turn_cut"]
 
 
 def test_ending_with_a_call_is_no_cut() -> None:
-    """A rollout may end with a call that has no result."""
+    """A rollout may end with a call without a result."""
     reading = _read(_rollout([_text("Look."), _call("x")]))
     assert (reading.kept[0].response, reading.noticed) == (
         [_said("Look.", tool_calls=_calls(1))],
@@ -444,7 +444,7 @@ def test_ending_with_a_call_is_no_cut() -> None:
 
 
 def test_leading_turns_of_others_move_to_the_prompt() -> None:
-    """Environments that give the task inside the output had the model answer that."""
+    """A task at the start of the output moves to the prompt."""
     task = {"content": "Solve it.", "role": "user", "type": "message"}
     reading = _read(_rollout([task, _text("A")]))
     assert reading.kept[0].prompt == [USER, {"role": "user", "content": "Solve it."}]
@@ -453,7 +453,7 @@ def test_leading_turns_of_others_move_to_the_prompt() -> None:
 
 
 def test_token_ids_of_training_variants_are_dropped() -> None:
-    """They make rows huge, and are no part of a chat."""
+    """They make rows huge, and are not part of a chat."""
     more = {"prompt_token_ids": [1], "generation_token_ids": [2], "generation_log_probs": [-0.1]}
     assert _response(_text("A", **more)) == [_said("A")]
     assert _response({**_call("x"), **more}) == [_said("", tool_calls=_calls(1))]
@@ -461,12 +461,12 @@ def test_token_ids_of_training_variants_are_dropped() -> None:
 
 @pytest.mark.parametrize("text", ["<think>\nhm\n</think>\n\nA", "hm\n</think>\n\nA"])
 def test_thinking_inside_the_text(text: str) -> None:
-    """With and without its opening tag."""
+    """Inline thinking is split off, with and without its opening tag."""
     assert _response(_text(text)) == [_said("A", reasoning_content="hm")]
 
 
 def test_reasoning_can_be_dropped() -> None:
-    """--reasoning drop leaves out thinking of every kind."""
+    """--reasoning drop removes reasoning of every kind."""
     output = [_thought("hm"), _call("x"), _result("x", "1"), _text("<think>so</think>A")]
     assert _response(*output, reasoning="drop") == [
         _said("", tool_calls=_calls(1)),
@@ -476,7 +476,7 @@ def test_reasoning_can_be_dropped() -> None:
 
 
 def test_final_part_is_the_last_text() -> None:
-    """--response-part final leaves out calls and results, and says so."""
+    """--response-part final drops calls and results, with a note."""
     output = [_call("x"), _result("x", "1"), _thought("hm"), _text("A"), _call("y")]
     reading = _read(_rollout(output), response_part="final")
     assert reading.kept[0].response == [_said("A", reasoning_content="hm")]
@@ -484,7 +484,7 @@ def test_final_part_is_the_last_text() -> None:
 
 
 def test_final_part_of_calls_alone_is_empty() -> None:
-    """A rollout without words has no final answer."""
+    """A rollout without text has no final answer."""
     assert _read(_rollout([_call("x")]), response_part="final").lost == ["empty_answer"]
 
 
@@ -495,7 +495,7 @@ def test_input_as_text() -> None:
 
 @pytest.mark.parametrize("given", [[], None, "", "  "])
 def test_input_that_is_empty(given: Any) -> None:
-    """Without a prompt nothing can be trained on."""
+    """A row with an empty prompt is dropped."""
     assert _read(_asked(given)).lost == ["no_prompt"]
 
 
@@ -509,25 +509,25 @@ def test_input_that_is_missing(params: Any) -> None:
 
 @pytest.mark.parametrize("given", [[], None, ""])
 def test_problem_statement_stands_in_for_an_empty_input(given: Any) -> None:
-    """Coding agents are asked through the metadata."""
+    """Coding agents get their task in the metadata."""
     assert _kept(_asked(given, metadata={"problem_statement": "Fix it."})).prompt == [
         {"role": "user", "content": "Fix it."}
     ]
 
 
 def test_problem_statement_does_not_replace_an_input() -> None:
-    """Where something was asked, that is the prompt."""
+    """A non-empty input is the prompt."""
     assert _kept(_asked([USER], metadata={"problem_statement": "Fix it."})).prompt == [USER]
 
 
 @pytest.mark.parametrize("metadata", [None, {}, {"problem_statement": " "}, "text", []])
 def test_metadata_without_a_problem(metadata: Any) -> None:
-    """Nothing is made up."""
+    """Without a problem statement there is no prompt."""
     assert _read(_asked([], metadata=metadata)).lost == ["no_prompt"]
 
 
 def test_roles_of_the_input() -> None:
-    """A developer is the system; types of messages do not matter."""
+    """The role developer becomes system; types of messages are ignored."""
     given = [
         {"role": "developer", "content": "S", "type": "message"},
         {"role": "user", "content": "Q"},
@@ -543,7 +543,7 @@ def test_roles_of_the_input() -> None:
 
 
 def test_images_of_the_input() -> None:
-    """Parts get the form of chat completions."""
+    """Image parts are converted to chat completions."""
     parts = [{"type": "input_text", "text": "Q"}, {"type": "input_image", "image_url": "data:x"}]
     assert _kept(_asked([{"role": "user", "content": parts}])).prompt == [
         {
@@ -557,7 +557,7 @@ def test_images_of_the_input() -> None:
 
 
 def test_input_that_holds_earlier_turns() -> None:
-    """Reasoning, calls and results of the input are merged as those of the output are."""
+    """Reasoning, calls and results in the input are merged like those in the output."""
     given = [USER, _thought("hm"), _call("x"), _result("x", "42"), {**USER, "content": "And?"}]
     assert _kept(_asked(given)).prompt == [
         USER,
@@ -568,19 +568,19 @@ def test_input_that_holds_earlier_turns() -> None:
 
 
 def test_input_with_an_item_that_has_no_form() -> None:
-    """A prompt that cannot be written drops the rollout."""
+    """An input item that cannot be represented drops the rollout."""
     assert _read(_asked([USER, {"type": "web_search_call"}])).lost == ["unsupported_item"]
 
 
 def test_input_of_another_type() -> None:
-    """An object is no input."""
+    """An object as input is rejected."""
     with pytest.raises(BadField) as caught:
         _read(_asked({"role": "user"}))
     assert caught.value.field == "responses_create_params.input"
 
 
 def test_instructions_are_the_system_message() -> None:
-    """The system prompt may stand outside the input."""
+    """The system prompt may be separate from the input."""
     assert _kept(_asked("Q", instructions="I")).prompt == [
         {"role": "system", "content": "I"},
         USER,
@@ -597,36 +597,36 @@ def test_instructions_and_leading_system_messages_are_one() -> None:
 
 
 def test_leading_system_messages_are_one() -> None:
-    """Without instructions, too."""
+    """They are joined without instructions, too."""
     given = [{"role": "system", "content": "S"}, {"role": "developer", "content": "D"}, USER]
     assert _kept(_asked(given)).prompt == [{"role": "system", "content": "S\n\nD"}, USER]
 
 
 def test_later_system_messages_stay_in_place() -> None:
-    """What was said in the middle was said in the middle."""
+    """System messages in the middle stay there."""
     given = [USER, {"role": "system", "content": "S"}, USER]
     assert _kept(_asked(given)).prompt == [USER, {"role": "system", "content": "S"}, USER]
 
 
 @pytest.mark.parametrize("instructions", [None, ""])
 def test_instructions_that_are_empty(instructions: Any) -> None:
-    """No empty system message is made."""
+    """Empty instructions make no system message."""
     assert _kept(_asked("Q", instructions=instructions)).prompt == [USER]
 
 
 def test_instructions_of_another_type() -> None:
-    """Instructions that are no text are bad; they never become an empty system message."""
+    """Instructions that are not text are bad, not an empty system message."""
     with pytest.raises(BadField, match="instructions"):
         _read(_asked("Q", instructions=["I"]))
 
 
 def test_instructions_alone_are_no_prompt() -> None:
-    """A system prompt asks nothing."""
+    """A system prompt alone is no prompt."""
     assert _read(_asked([], instructions="I")).lost == ["no_prompt"]
 
 
 def test_tools_get_chat_form() -> None:
-    """The flat form of the Responses API loses its `strict`; other keys keep one order."""
+    """Flat tools of the Responses API lose `strict`; other keys get a fixed order."""
     flat = {
         "type": "function",
         "name": "search",
@@ -647,7 +647,7 @@ def test_tools_get_chat_form() -> None:
 
 
 def test_tools_without_description_or_parameters() -> None:
-    """What is null or missing is left out."""
+    """Null and missing keys are omitted."""
     flat = {"type": "function", "name": "now", "description": None}
     assert _kept(_asked("Q", tools=[flat])).tools == [
         {"type": "function", "function": {"name": "now"}}
@@ -658,13 +658,13 @@ def test_tools_without_description_or_parameters() -> None:
     "tool", [{"type": "function", "function": {"name": "f"}}, {"type": "web_search"}]
 )
 def test_other_tools_stay(tool: dict[str, Any]) -> None:
-    """Chat form is kept, and so are the tools of servers."""
+    """Tools in chat form and server tools stay unchanged."""
     assert _kept(_asked("Q", tools=[tool])).tools == [tool]
 
 
 @pytest.mark.parametrize("tools", [None, []])
 def test_no_tools(tools: Any) -> None:
-    """An empty list is none."""
+    """An empty list of tools equals none."""
     assert _kept(_asked("Q", tools=tools)).tools is None
 
 
@@ -677,14 +677,14 @@ def test_reward(reward: Any, score: float) -> None:
 
 
 def test_missing_reward() -> None:
-    """Some environments have none; a null is none."""
+    """A null reward is missing, as in some environments."""
     row = _rollout([_text("A")])
     del row["reward"]
     assert _read(row).lost == _read(_rollout([_text("A")], reward=None)).lost == ["no_score"]
 
 
 def test_missing_reward_can_count_as_zero() -> None:
-    """--keep-rows no_score."""
+    """--keep-rows no_score counts it as 0."""
     row = _rollout([_text("A")], reward=None)
     assert _kept(row, keep_rows=frozenset({"no_score"})).score == 0.0
 
@@ -696,7 +696,7 @@ def test_reward_that_is_not_finite(reward: float) -> None:
 
 
 def test_reward_as_text() -> None:
-    """Text is bad unless --cast-score asks for it."""
+    """Text is bad unless --cast-score is given."""
     row = _rollout([_text("A")], reward="0.7")
     with pytest.raises(BadField, match="reward"):
         _read(row)
@@ -704,14 +704,14 @@ def test_reward_as_text() -> None:
 
 
 def test_other_scores_by_path() -> None:
-    """Components are added, each times its weight."""
+    """Components are multiplied by their weights and added."""
     row = _rollout([_text("A")], reward=2.0, reward_components={"correct": 1.0, "format": 0.5})
     scores = (("reward_components.correct", 1.0), ("reward_components.format", -0.2))
     assert _kept(row, scores=scores).score == 0.9
 
 
 def test_lower_is_better() -> None:
-    """The sign of the reward is turned."""
+    """The reward is negated."""
     assert _kept(_rollout([_text("A")], reward=0.25), lower_is_better=True).score == -0.25
 
 
@@ -736,19 +736,19 @@ def test_tasks_of_two_agents_are_two() -> None:
 
 
 def test_without_an_index_the_prompt_is_the_task() -> None:
-    """Rows of the oldest versions have nothing else; an agent alone is no task."""
+    """In rows of the oldest versions, the prompt is the task; an agent alone is not."""
     row = _rollout([_text("A")], agent_ref={"name": "math"})
     assert _kept(row).group == "prompt:a3c7b2cc00e5ce45cc7511a032ee4eb9"
 
 
 def test_index_may_be_missing() -> None:
-    """No index is made up from the order of lines."""
+    """The order of lines is not used as an index."""
     assert _kept(_rollout([_text("A")])).index is None
 
 
 @pytest.mark.parametrize("index", ["3", True, 1.5, [0]])
 def test_index_of_another_type(index: Any) -> None:
-    """An index is a whole number."""
+    """An index must be a whole number."""
     with pytest.raises(BadField, match="_ng_rollout_index"):
         _read(_rollout([_text("A")], _ng_rollout_index=index))
 
@@ -757,7 +757,7 @@ def test_index_of_another_type(index: Any) -> None:
     "mask", [{"mask_sample": True}, {"instance_config": {"mask_sample": True}}]
 )
 def test_masked(mask: dict[str, Any]) -> None:
-    """At the top, and in instance_config; --keep-rows masked uses the row."""
+    """Masked rows are dropped, also by instance_config, unless --keep-rows masked is given."""
     row = _rollout([_text("A")], **mask)
     assert _read(row).lost == ["masked"]
     assert _kept(row, keep_rows=frozenset({"masked"})).score == 1.0
@@ -773,12 +773,12 @@ def test_masked(mask: dict[str, Any]) -> None:
     ],
 )
 def test_not_masked(mask: dict[str, Any]) -> None:
-    """Only true masks."""
+    """Only true masks a row."""
     assert _kept(_rollout([_text("A")], **mask)).score == 1.0
 
 
 def test_failed() -> None:
-    """A failure class drops the row, --keep-rows failed uses it."""
+    """A failure class drops the row, unless --keep-rows failed is given."""
     row = _rollout([_text("A")], _ng_failure_class="agent_timeout")
     assert _read(row).lost == ["failed"]
     assert _kept(row, keep_rows=frozenset({"failed"})).score == 1.0
@@ -794,19 +794,19 @@ def test_failed() -> None:
     ],
 )
 def test_not_failed(more: dict[str, Any]) -> None:
-    """A verdict of a verifier is no failure."""
+    """A verifier's verdict is no failure."""
     assert _kept(_rollout([_text("A")], **more)).score == 1.0
 
 
 def test_incomplete_details_without_a_reason() -> None:
-    """Details that say nothing do not cut an answer off."""
+    """Empty details do not mark an answer as truncated."""
     row = _rollout([_text("A")])
     row["response"] = {"output": [_text("A")], "incomplete_details": {"reason": None}}
     assert _kept(row).score == 1.0
 
 
 def test_incomplete() -> None:
-    """A cut answer is dropped, --keep-rows incomplete uses it."""
+    """A truncated answer is dropped, unless --keep-rows incomplete is given."""
     row = _rollout([])
     row["response"] = {
         "output": [_text("A")],
@@ -818,20 +818,20 @@ def test_incomplete() -> None:
 
 @pytest.mark.parametrize("status", [None, "completed"])
 def test_complete(status: str | None) -> None:
-    """A null of incomplete_details and any status are fine."""
+    """Null incomplete_details and any status are fine."""
     row = _rollout([])
     row["response"] = {"output": [_text("A")], "incomplete_details": None, "status": status}
     assert _kept(row).score == 1.0
 
 
 def test_placeholder_that_is_not_passed_over() -> None:
-    """--keep-rows placeholder makes such a line as bad as any other that is no JSON."""
+    """--keep-rows placeholder makes such a line a bad row."""
     with pytest.raises(NotJson):
         _read_line(b"<PLACEHOLDER ROW>\n", keep_rows=frozenset({"placeholder"}))
 
 
 def test_placeholder() -> None:
-    """A line that only keeps a place is dropped with its reason, before any candidate."""
+    """A placeholder line is dropped as such."""
     reading = _read_line(b"<PLACEHOLDER ROW>\n")
     assert (reading.row_lost, reading.kept, reading.lost) == ("placeholder", [], [])
 
@@ -848,7 +848,7 @@ def test_placeholder() -> None:
     ],
 )
 def test_looks_like(line: bytes, known: bool) -> None:
-    """The request is what every rollout has."""
+    """Recognized by the request, which every rollout has."""
     assert looks_like(line) is known
 
 
@@ -867,6 +867,6 @@ def test_looks_like(line: bytes, known: bool) -> None:
     ],
 )
 def test_is_companion(path: str, companion: bool) -> None:
-    """Files that NeMo Gym writes beside its rollouts are recognised by their names."""
+    """Other files that NeMo Gym writes are recognized by their names."""
     [(tool, names, _)] = companions_of("nemo-gym")
     assert (tool, names.search(path) is not None) == ("NeMo Gym", companion)

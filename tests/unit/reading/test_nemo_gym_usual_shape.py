@@ -1,4 +1,4 @@
-"""The usual shape of a rollout, and one test for each way to fall out of it."""
+"""The usual shape of a rollout, and one test for each deviation."""
 
 import json
 from typing import Any
@@ -55,7 +55,7 @@ def _read(row: Any) -> Candidate | None:
 
 
 def test_a_row_of_the_usual_shape() -> None:
-    """Thoughts and texts are joined, the score is rounded, the origin is taken over."""
+    """Reasoning and texts are joined, and the score is rounded."""
     row = _rollout(_thought("hm", " ", " ho "), _said("A", "B"), _thought(), _said("C"))
     expected = Candidate(
         group='["math",3]',
@@ -72,7 +72,7 @@ def test_a_row_of_the_usual_shape() -> None:
 
 
 def test_what_the_index_remembers() -> None:
-    """Score, index and digest of each row, and nothing of rows of other shapes."""
+    """The index has score, index and digest of each usual row, and nothing of others."""
     lines = [_line(_rollout(reward=-1)), b"\n", _line(_rollout(_said("B"), _ng_rollout_index=7))]
     first, blank, second = index_rows(lines)
     assert first
@@ -93,7 +93,7 @@ def test_what_the_index_remembers() -> None:
     ],
 )
 def test_questions_that_differ(other: Any) -> None:
-    """Prompt, task, agent and tools."""
+    """Prompt, task, agent and tools make questions different."""
     one, two = index_rows([_line(_rollout()), _line(other)])
     assert one
     assert two
@@ -113,7 +113,7 @@ def test_questions_that_differ(other: Any) -> None:
     ],
 )
 def test_groups(more: dict[str, Any], group: str) -> None:
-    """The agent and the task it was given; without a task, the prompt."""
+    """The group is the agent and its task; without a task, the prompt."""
     candidate = _read(_rollout(**more))
     assert candidate
     assert candidate.group == group
@@ -131,14 +131,14 @@ def test_groups(more: dict[str, Any], group: str) -> None:
     ],
 )
 def test_prompts(asked: list[Any], prompt: Any) -> None:
-    """What was asked, in any shape at all: prompts are read once for each task."""
+    """Prompts may have any shape, since they are read once per task."""
     candidate = _read(_asked(*asked))
     assert candidate
     assert candidate.prompt == prompt
 
 
 def test_prompt_as_text_with_instructions_and_tools() -> None:
-    """The other way to ask."""
+    """A text prompt with instructions and tools is usual, too."""
     candidate = _read(
         _rollout(responses_create_params={"input": "Q", "instructions": "I", "tools": [TOOL]})
     )
@@ -169,18 +169,18 @@ THOUGHT = {**SAID, "reasoning_content": "hm"}
     ],
 )
 def test_answers(output: list[Any], response: list[Any]) -> None:
-    """Calls, their results, and thinking wherever it is."""
+    """Calls, results, and reasoning anywhere."""
     row = _rollout(*output)
     found = read(_line(row))
     assert found
-    assert json.dumps(found.kept[0].response) == json.dumps(response)  # the order of keys, too
+    assert json.dumps(found.kept[0].response) == json.dumps(response)  # compares key order, too
     (scanned,) = index_rows([_line(row)])
     assert scanned
     assert scanned[3] == digest_response(response)
 
 
 def test_an_answer_that_ends_in_a_result() -> None:
-    """The index notes that the result is cut; the row is read with that note."""
+    """The index notes that the result is cut; so does reading the row."""
     row = _line(_rollout(_said("A"), CALL, RESULT))
     (found,) = index_rows([row])
     assert found
@@ -234,7 +234,7 @@ UNUSUAL: dict[str, Any] = {
 
 @pytest.mark.parametrize("row", UNUSUAL.values(), ids=UNUSUAL)
 def test_rows_that_are_left_to_who_knows_every_shape(row: Any) -> None:
-    """Nothing is found; that does not mean that nothing is there."""
+    """The fast reader passes these rows on."""
     assert read(_line(row)) is None
 
 
@@ -253,12 +253,12 @@ def test_rows_that_are_left_to_who_knows_every_shape(row: Any) -> None:
     ],
 )
 def test_lines_that_are_no_json(line: bytes) -> None:
-    """What is wrong with them is told by who reads everything, unread fields included."""
+    """The fast reader passes them on; the general one reports the fault, even in unused fields."""
     assert (read(line), index_rows([line])) == (None, [None])
 
 
 def test_keys_that_repeat() -> None:
-    """The last one counts, as everywhere."""
+    """The last value of a duplicate key counts."""
     line = _line(_rollout()).replace(b'"reward": 1.0', b'"reward": 5.0, "re\\u0077ard": 0.5')
     found = read(line)
     assert found
@@ -284,7 +284,7 @@ def test_keys_that_repeat() -> None:
     ],
 )
 def test_as_they_stand(options: dict[str, Any], *, suitable: bool) -> None:
-    """Only rows that are taken as they stand."""
+    """Options that change rows disable the fast reader."""
     wanted = ReadOptions(**options)
     assert is_default_reading(wanted) is suitable
     assert bool(open_reader([], wanted, "r.jsonl").fast_reader) is suitable

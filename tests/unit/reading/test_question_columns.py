@@ -1,4 +1,4 @@
-"""Columns beside a prompt that are part of the question."""
+"""Columns next to the prompt that are part of the question."""
 
 import json
 from contextlib import suppress
@@ -47,21 +47,21 @@ def _choices(more: dict[str, Any], row: dict[str, Any] = ROW, **options: Any) ->
 
 @pytest.mark.parametrize("column", sorted(COLUMNS))
 def test_empty_columns(column: str) -> None:
-    """Nothing in a column changes nothing."""
+    """Empty columns change nothing."""
     assert [value for value in EMPTY if holds_something(value)] == []
     assert [_prompt({column: value}) for value in EMPTY] == ["Q"] * len(EMPTY)
 
 
 @pytest.mark.parametrize("column", sorted(COLUMNS))
 def test_no_column_is_passed_over(column: str) -> None:
-    """What a column holds joins the prompt, or the run ends; left out it is only by name."""
+    """A column's value joins the prompt, or the run stops, unless it is given to --ignore."""
     with pytest.raises((TwoReadings, AssertionError)):
         assert _prompt({column: "one"}) == _prompt({column: "two"})
     assert _prompt({column: "one"}, ignore=(column,)) == "Q"
 
 
 def test_input_of_alpaca() -> None:
-    """Instruction, blank line, input; also where the prompt is named."""
+    """Instruction, blank line, input; also if the prompt column is named."""
     assert _prompt({"input": "R"}, ALPACA) == "Q\n\nR"
     assert _prompt({"input": "R"}, ALPACA, prompt="instruction") == "Q\n\nR"
     assert _prompt({"input": "R"}, ALPACA, ignore=("input",)) == "Q"
@@ -70,7 +70,7 @@ def test_input_of_alpaca() -> None:
 
 @pytest.mark.parametrize("column", SYSTEM_COLUMNS)
 def test_system(column: str) -> None:
-    """A system message goes first; one that is there already is the same one."""
+    """A system column becomes the system message, unless the prompt already has the same one."""
     assert _prompt({column: "S"}) == [SYSTEM, *ASKED]
     assert _prompt({column: "S", "prompt": [SYSTEM, *ASKED]}) == [SYSTEM, *ASKED]
     choices = [("--context", column), ("--ignore", column)]
@@ -82,13 +82,13 @@ def test_system(column: str) -> None:
 @pytest.mark.parametrize("history", [[["a", "b"]], TURNS])
 @pytest.mark.parametrize("column", HISTORY)
 def test_history(column: str, history: Any) -> None:
-    """Earlier turns go before the question, behind a system message."""
+    """Earlier turns go between the system message and the question."""
     assert _prompt({column: history}) == [*TURNS, *ASKED]
     assert _prompt({column: history, "system": "S"}) == [SYSTEM, *TURNS, *ASKED]
 
 
 def test_history_with_a_system_message() -> None:
-    """It is reported once; another one is a second reading."""
+    """The same system message is used once; a different one is ambiguous."""
     told = [SYSTEM, *TURNS]
     assert _prompt({"history": told}) == [*told, *ASKED]
     assert _prompt({"history": told, "system": "S"}) == [*told, *ASKED]
@@ -100,24 +100,24 @@ def test_history_with_a_system_message() -> None:
 
 @pytest.mark.parametrize("more", [ASKED, [{"role": "user", "content": "R"}], [*ASKED, TURNS[1]]])
 def test_history_that_holds_the_question(more: list[Any]) -> None:
-    """A whole conversation, to its question or its answer, is no history of it."""
+    """A conversation that includes the question or its answer is ambiguous as history."""
     assert _choices({"chat_history": [*TURNS, *more]}) == [("--ignore", "chat_history")]
 
 
 @pytest.mark.parametrize("history", ["a\nb", ["a", "b"], [["a", "b", "c"]], [["a", None]]])
 def test_history_of_another_form(history: Any) -> None:
-    """Where it is not certain what was said by whom, people must say."""
+    """A history without clear roles is ambiguous."""
     assert _choices({"history": history})[-1] == ("--ignore", "history")
 
 
 def test_history_of_a_prompt_with_turns_of_its_own() -> None:
-    """They may be the same, or others."""
+    """A prompt with several turns may already include the history, so it is ambiguous."""
     assert _choices({"history": TURNS, "prompt": [*TURNS, *ASKED]})[-1] == ("--ignore", "history")
 
 
 @pytest.mark.parametrize("column", TOOLS)
 def test_tools(column: str) -> None:
-    """They are tools by any name, and part of what answers are compared by."""
+    """Tools are found under any name, and are part of the question."""
     schemas = [{"name": "f", "parameters": {}}]
     found = _candidate({**ROW, column: schemas})
     assert (found.prompt, found.tools) == ("Q", schemas)
@@ -129,7 +129,7 @@ def test_tools(column: str) -> None:
     "value", [["f"], "def f(): ...", [{"name": "f", "arguments": {}}], {"a": 1}]
 )
 def test_tools_that_are_no_schemas(value: Any) -> None:
-    """Names, code or calls: people must say what they are."""
+    """Names, code or calls instead of schemas are ambiguous."""
     assert _choices({"functions": value})[-1] == ("--ignore", "functions")
 
 
@@ -137,7 +137,7 @@ def test_tools_that_are_no_schemas(value: Any) -> None:
     "choices", [["Paris", "Rome"], {"label": ["A", "B"], "text": ["Paris", "Rome"]}, "B. Rome"]
 )
 def test_what_the_prompt_says_already(choices: Any) -> None:
-    """Such a column adds nothing to the question."""
+    """Choices that the prompt already lists add nothing."""
     asked = "Capital of Italy?\nA. Paris\nB. Rome"
     assert _prompt({"prompt": asked, "choices": choices}) == asked
     assert _prompt({"prompt": as_chat(asked, "user"), "choices": choices}) == as_chat(asked, "user")
@@ -145,19 +145,19 @@ def test_what_the_prompt_says_already(choices: Any) -> None:
 
 @pytest.mark.parametrize("choices", [["Rome", "Paris"], ["Paris", "Bern"], ["Par", "Rome"], "rome"])
 def test_what_the_prompt_does_not_quite_say(choices: Any) -> None:
-    """In another order, or as a part of a word, it may be another question."""
+    """Choices in another order, or only within words, are ambiguous."""
     asked = "Capital of Italy?\nA. Paris\nB. Rome"
     assert _choices({"prompt": asked, "choices": choices})[-1] == ("--ignore", "choices")
 
 
 def test_choices_of_an_api_are_answers() -> None:
-    """They are no part of the question."""
+    """The choices of an API response are answers, not part of the question."""
     choices = [{"index": 0, "message": {"role": "assistant", "content": "A"}}]
     assert _prompt({"choices": choices}) == "Q"
 
 
 def test_columns_that_mean_the_same() -> None:
-    """Equal ones are one; those that differ are two readings."""
+    """Columns with equal content count once; different ones are ambiguous."""
     one, other = [{"name": "f"}], [{"name": "g"}]
     assert _candidate({**ROW, "tools": one, "functions": one}).tools == one
     ignoring = [("--ignore", "functions"), ("--ignore", "tools")]
@@ -168,7 +168,7 @@ def test_columns_that_mean_the_same() -> None:
 
 @pytest.mark.parametrize("column", MEDIA)
 def test_media(column: str) -> None:
-    """One item is one part of the message, of the kind that the name tells."""
+    """Each item becomes a message part of the kind that the column's name says."""
     kind = MEDIA[column]
     content = [{"type": kind, kind: "a"}, {"type": "text", "text": "Q"}]
     assert (
@@ -181,7 +181,7 @@ NESTED = {"request": {"messages": ASKED}, "response": "A", "score": 1}
 
 @pytest.mark.parametrize("prompt", ["request.messages", "request.messages.0.content"])
 def test_columns_of_the_object_that_holds_the_prompt(prompt: str) -> None:
-    """They are part of its question as those of the row are."""
+    """Columns of the object with the prompt are part of the question, like the row's."""
 
     def read(more: dict[str, Any], **options: Any) -> Candidate:
         row = {**NESTED, "request": {**NESTED["request"], **more}}  # type: ignore[dict-item]
@@ -203,7 +203,7 @@ def test_columns_of_the_object_that_holds_the_prompt(prompt: str) -> None:
 
 
 def test_columns_of_the_row_and_of_the_object() -> None:
-    """What both say once is said once; what they say otherwise is two readings."""
+    """Equal values in row and object count once; different ones are ambiguous."""
     row = {**NESTED, "system": "S", "request": {"messages": ASKED, "system": "S"}}
     assert _candidate(row, prompt="request.messages").prompt == [SYSTEM, *ASKED]
     row["system"] = "T"
@@ -213,14 +213,14 @@ def test_columns_of_the_row_and_of_the_object() -> None:
 
 
 def test_ignored_columns_never_hold_what_is_named() -> None:
-    """A prompt that is named stays, whatever is ignored around it."""
+    """--ignore does not hide a prompt that is named."""
     for ignored in ("request", "request.messages"):
         assert _prompt({}, NESTED, prompt="request.messages", ignore=(ignored,)) == ASKED
 
 
 @pytest.mark.parametrize("column", [*UNCERTAIN, "input"])
 def test_columns_without_a_convention(column: str) -> None:
-    """Both options are named, also beside others that were, and where the prompt is named."""
+    """Both options are offered, also next to other options, and if the prompt is named."""
     named: dict[str, Any] = {"prompt": "prompt"}
     choices = [("--context", column), ("--ignore", column)]
     assert _choices({column: "C"}, **named) == choices
@@ -238,13 +238,13 @@ def test_columns_without_a_convention(column: str) -> None:
     ],
 )
 def test_choices_can_be_taken(value: Any, path: str) -> None:
-    """The path that is named holds text, and settles the column."""
+    """The offered path leads to text and resolves the ambiguity."""
     assert _choices({"documents": value})[0] == ("--context", path)
     assert _prompt({"documents": value}, context=(path,)) == "C\n\nD\n\nQ"
 
 
 def test_columns_that_hold_no_text() -> None:
-    """Then there is one choice; to name it all the same makes the row bad."""
+    """A column without text can only be ignored; naming it makes the row bad."""
     assert _choices({"documents": [{"id": 7}]}) == [("--ignore", "documents")]
     with pytest.raises(BadField, match="documents"):
         _prompt({"documents": [{"id": 7}]}, context=("documents",))
@@ -252,14 +252,14 @@ def test_columns_that_hold_no_text() -> None:
 
 @pytest.mark.parametrize("documents", [["C"], "C", [{"body": "C"}], [{"text": "C"}, {"body": 1}]])
 def test_context_that_does_not_find_what_is_there(documents: Any) -> None:
-    """A column is not left out because it has another form here than elsewhere."""
+    """If --context finds nothing in a non-empty column, the row is bad."""
     with pytest.raises(BadField, match="documents"):
         _prompt({"documents": documents}, context=("documents[].text",))
     assert _prompt({"documents": []}, context=("documents[].text",)) == "Q"
 
 
 def test_context_in_order() -> None:
-    """As it is named, blank lines between; before what the user asks last."""
+    """Context is added in the given order, with blank lines, before the user's last message."""
     row = {"a": "1", "b": None, "c": {"d": ["2", "3"]}}
     assert _prompt(row, context=("c.d", "b", "a", "e")) == "2\n\n3\n\n1\n\nQ"
     chat = [*TURNS, *ASKED]
@@ -294,7 +294,7 @@ def test_images_and_the_like(column: str, value: Any, parts: list[Any]) -> None:
 
 
 def test_images_that_have_their_place() -> None:
-    """Where a prompt has a part for each, they are put there."""
+    """Placeholders in the prompt are filled."""
     place, said = {"type": "image"}, {"type": "text", "text": "Q"}
     prompt = [{"role": "user", "content": [said, place, place]}]
     filled = [said, {"type": "image", "image": "a"}, {"type": "image", "image": "b"}]
@@ -308,7 +308,7 @@ def test_images_that_have_their_place() -> None:
 
 
 def test_several_answers_and_conversations_share_the_question() -> None:
-    """The columns of a row count for all of its answers, whatever its shape."""
+    """A row's columns apply to all of its answers, and to conversations."""
     row = {"prompt": "Q", "responses": ["A", "B"], "scores": [1, 0], "system": "S"}
     reading = read_any_shape(json.dumps(row).encode(), ReadOptions(), "f.jsonl")
     assert [one.prompt for one in reading.kept] == [[SYSTEM, *ASKED]] * 2
@@ -318,7 +318,7 @@ def test_several_answers_and_conversations_share_the_question() -> None:
 
 @pytest.mark.parametrize("role", [[], [["assistant"]], {"a": 1}, None, 3])
 def test_a_role_of_any_type(role: Any) -> None:
-    """A chat beside a response may hold anything; a row is bad, or it is read."""
+    """With any role, a row is bad or read, without a crash."""
     chat = [{"role": "user", "content": "Q"}, {"role": role, "content": "A"}]
     row = {"prompt": "Q", "response": "A", "messages": chat, "score": 1}
     with suppress(BadRecord, TwoReadings):

@@ -1,4 +1,4 @@
-"""The options that say what is read."""
+"""The options of reading."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -32,7 +32,7 @@ def _inputs(**typed: Any) -> InputPlan:
 
 
 def test_values_in_their_form() -> None:
-    """Lists are split, weights and reasons read, and spellings made one."""
+    """Lists are split, weights and reasons parsed, and spellings normalized."""
     plan = _plan(
         source="nemo_gym",
         scores=["reward:0.5", "judge.score"],
@@ -73,7 +73,7 @@ def test_values_in_their_form() -> None:
     ],
 )
 def test_scores_of_which_less_is_better(words: dict[str, Any], notes: list[str]) -> None:
-    """The wrong way round every pair would prefer the worse answer: a note says which way it is."""
+    """For score names where less is probably better, a note names --lower-is-better."""
     told = [note.partition("if less of it is better: ")[2] for note in _plan(**words).notes]
     assert told == notes
 
@@ -90,19 +90,19 @@ def test_scores_of_which_less_is_better(words: dict[str, Any], notes: list[str])
     ],
 )
 def test_weight_of_a_score(word: str, score: tuple[str, float]) -> None:
-    """A colon that no number follows belongs to the path."""
+    """A colon that is not followed by a number belongs to the path."""
     assert _plan(scores=[word]).options.scores == (score,)
 
 
 @pytest.mark.parametrize("word", ["auto", "prompt", "file"])
 def test_group_by_words(word: str) -> None:
-    """Three words are no paths."""
+    """Three keywords are not paths."""
     assert _plan(group_by=word).options.group_by == word
 
 
 @pytest.mark.parametrize("word", ["", ",", " "])
 def test_group_by_nothing(word: str) -> None:
-    """An empty list of fields would make one group of all."""
+    """Rejects an empty list of fields, which would make a single group."""
     with pytest.raises(UsageError):
         _plan(group_by=word)
 
@@ -119,7 +119,7 @@ def test_group_by_nothing(word: str) -> None:
     ],
 )
 def test_unknown_words(words: dict[str, Any]) -> None:
-    """Mistyped words are reported before anything is read."""
+    """Unknown names are rejected before anything is read."""
     with pytest.raises(UnknownWord):
         _plan(**words)
 
@@ -133,13 +133,13 @@ def test_unknown_words(words: dict[str, Any]) -> None:
     ],
 )
 def test_quarantine_needs_both_words(words: dict[str, Any]) -> None:
-    """One without the other is a mistake."""
+    """Each of the two options requires the other."""
     with pytest.raises(OptionsBothNeeded):
         _plan(**words)
 
 
 def test_thinking_that_is_dropped_cannot_be_kept() -> None:
-    """Unfinished thinking has nothing besides it."""
+    """--keep-rows unfinished_thinking contradicts --reasoning drop."""
     with pytest.raises(OptionsConflict):
         _plan(keep_rows=["unfinished-thinking"], reasoning="drop")
 
@@ -149,7 +149,7 @@ def test_thinking_that_is_dropped_cannot_be_kept() -> None:
     [("0", 0, 0), ("100", 100, 0), ("5%", None, 5), (" 0.5 %", None, 0.5), ("100%", None, 100)],
 )
 def test_tolerated_rows(word: str, number: int | None, percent: float) -> None:
-    """A number of rows, or a share of them."""
+    """--max-errors is a number or a fraction of rows."""
     tolerated = _plan(on_error="skip", max_errors=word).tolerated
     assert tolerated is not None
     assert (tolerated.number, tolerated.percent) == (number, Decimal(str(percent)))
@@ -157,19 +157,19 @@ def test_tolerated_rows(word: str, number: int | None, percent: float) -> None:
 
 @pytest.mark.parametrize("word", ["", "-1", "x", "%", "1.5", "101%", "1e3", "nan%", "1 000"])
 def test_tolerated_rows_that_are_none(word: str) -> None:
-    """What is no number and no share is a mistake."""
+    """Anything else is rejected."""
     with pytest.raises(UsageError, match="expected a number of rows, or a share"):
         _plan(on_error="skip", max_errors=word)
 
 
 def test_nothing_is_tolerated_where_one_bad_row_fails() -> None:
-    """The word would do nothing."""
+    """--max-errors has no effect with --on-error fail, so it is rejected."""
     with pytest.raises(UsageError, match="--max-errors is for"):
         _plan(max_errors="5")
 
 
 def test_limits() -> None:
-    """They go with the inputs."""
+    """Limits are passed on with each input."""
     (given,) = _plan(max_line="1.5kB", max_unpacked="2GiB").inputs
     assert given.limits == (1500, 2 << 30)
     (given,) = _plan().inputs
@@ -178,13 +178,13 @@ def test_limits() -> None:
 
 @pytest.mark.parametrize("word", ["", "MB", "-1MB", "0", "0.0001B", "1e6", "5 PB", "1,000", "inf"])
 def test_sizes_that_are_none(word: str) -> None:
-    """What is no size is a mistake."""
+    """An invalid size is rejected."""
     with pytest.raises(UsageError, match="--max-line"):
         _plan(max_line=word)
 
 
 def test_quarantine_is_a_file() -> None:
-    """Bad rows would be mixed into the data."""
+    """--quarantine may not be standard output, which has the data."""
     for name in ("-", "/dev/stdout"):
         with pytest.raises(UsageError, match=f"--quarantine {name}"):
             _plan(on_error="quarantine", quarantine=name)
@@ -192,20 +192,20 @@ def test_quarantine_is_a_file() -> None:
 
 @pytest.mark.parametrize("weight", ["nan", "inf", "-inf"])
 def test_weight_that_is_no_number(weight: str) -> None:
-    """Every score would be lost."""
+    """NaN and infinite weights are rejected."""
     with pytest.raises(UsageError, match="weight"):
         _plan(scores=[f"reward:{weight}"])
 
 
 def test_lower_is_better() -> None:
-    """Alone, for a missing score that counts as 0 would be the best of all losses."""
+    """Contradicts --keep-rows no_score, whose 0 would be the best of all losses."""
     assert _plan(lower_is_better=True).options.lower_is_better is True
     with pytest.raises(UsageError, match="--keep-rows no_score"):
         _plan(lower_is_better=True, keep_rows=["no_score"])
 
 
 def test_no_input_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody types rollouts."""
+    """Without inputs on a terminal, the run is rejected."""
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     with pytest.raises(UsageError, match="no input"):
         _plan(paths=None)
@@ -213,7 +213,7 @@ def test_no_input_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("source", ["auto", "nemo-gym", "nemo_gym"])
 def test_companions_are_passed_over(source: str) -> None:
-    """Files that NeMo Gym writes beside its rollouts, and the report says so."""
+    """Other files that NeMo Gym writes are skipped, with a note."""
     plan = _plan(paths=["*.jsonl"], source=source)
     assert [given.label for given in plan.inputs] == ["r.jsonl"]
     names = ("r_failures.jsonl", "r_materialized_inputs.jsonl")
@@ -221,13 +221,13 @@ def test_companions_are_passed_over(source: str) -> None:
 
 
 def test_companions_of_other_sources_are_files() -> None:
-    """Elsewhere such a name means nothing."""
+    """For other sources, such a name has no meaning."""
     plan = _plan(paths=["*.jsonl"], source="generic")
     assert (len(plan.inputs), plan.skipped_files) == (3, [])
 
 
 def test_inputs_of_pairs() -> None:
-    """Companions of rollouts are inputs like any other there."""
+    """As inputs of pairs, such files are read."""
     assert _inputs(paths=["*.jsonl"]).inputs == [
         Input(name, name, layouts=LAYOUTS)
         for name in ("r.jsonl", "r_failures.jsonl", "r_materialized_inputs.jsonl")
@@ -238,13 +238,13 @@ def test_inputs_of_pairs() -> None:
     "words", [{"on_error": "ignore"}, {"quarantine": "b"}, {"on_error": "quarantine"}]
 )
 def test_words_about_inputs_that_do_not_fit(words: dict[str, Any]) -> None:
-    """They are refused for pairs as for rollouts."""
+    """Input options are checked for pairs as for rollouts."""
     with pytest.raises(UsageError):
         _inputs(**words)
 
 
 def test_put_aside() -> None:
-    """In the folder of the system, unless told otherwise."""
+    """--temp-dir defaults to the system's folder."""
     assert (filled(TempDir, {}).temp_dir, filled(TempDir, {"temp_dir": "."}).temp_dir) == (
         None,
         ".",
@@ -254,7 +254,7 @@ def test_put_aside() -> None:
 
 
 def test_template_of_prompts() -> None:
-    """It is turned round; a file that is none is named."""
+    """The template is parsed; the error for an invalid one names the file."""
     Path("t.jinja").write_text("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}")
     unrender = _plan(prompt_template="t.jinja").options.unrender
     assert unrender is not None
@@ -267,6 +267,6 @@ def test_template_of_prompts() -> None:
 
 
 def test_tokenizer_that_is_not_there() -> None:
-    """It is opened before anything is read."""
+    """The tokenizer is opened before anything is read."""
     with pytest.raises(FileError):
         _plan(tokenizer="t.json")

@@ -1,4 +1,4 @@
-"""Inputs to readings, and the ledgers of rows and candidates."""
+"""Reads inputs, and counts rows and candidates."""
 
 import base64
 import gzip
@@ -56,7 +56,7 @@ def _ledgers(ledger: Ledger) -> tuple[int, int, int, int, int, int]:
 
 
 def test_ledgers_of_rows_and_candidates(tmp_path: Path) -> None:
-    """Read is used and dropped and bad; found is kept and dropped."""
+    """Rows read are used, dropped or bad; candidates found are kept or dropped."""
     rows = _lines(
         {"prompt": "Q", "responses": ["A", "B"], "rewards": [1, 0]},
         {"prompt": "Q", "responses": ["A", ""], "rewards": [1, 0]},
@@ -72,14 +72,14 @@ def test_ledgers_of_rows_and_candidates(tmp_path: Path) -> None:
 
 
 def test_reason_of_the_row_comes_before_those_of_its_candidates(tmp_path: Path) -> None:
-    """A placeholder holds no candidate at all."""
+    """A placeholder is a dropped row and adds no candidate."""
     _, ledger = _read(_files(tmp_path, b"<PLACEHOLDER ROW>\n" + _lines(ROLLOUT)))
     assert _ledgers(ledger) == (2, 1, 1, 0, 1, 1)
     assert (ledger.rows_dropped, ledger.candidates_dropped) == ({"placeholder": 1}, {})
 
 
 def test_origins(tmp_path: Path) -> None:
-    """File and line; a place of its own where a line holds several; an earlier stage's word."""
+    """File and line, a number for several candidates in a line, or an earlier stage's origin."""
     several = {"prompt": "Q", "responses": ["A", "", "C"], "rewards": [1, 0, 0]}
     candidate = {"group": "g", "prompt": "Q", "response": "A", "score": 1, "origin": "old:7#2"}
     contents = b"\n" + _lines(ROLLOUT), _lines(several), _lines(candidate)
@@ -93,13 +93,13 @@ def test_origins(tmp_path: Path) -> None:
 
 
 def test_origin_of_one_that_was_left_of_several() -> None:
-    """The number of what was found counts, not of what was kept."""
+    """The number counts all candidates found in the line, not only those kept."""
     reading = RowOutcome(kept=[Candidate("g", "Q", "A", 1.0)], places=[2], lost=["no_score"])
     assert with_origin(reading, 0, "f.jsonl", 5).origin == "f.jsonl:5#2"
 
 
 def test_every_file_has_its_own_source(tmp_path: Path) -> None:
-    """Told from its own records; what was guessed is noted."""
+    """The source is detected per file; guesses are noted."""
     step = {"event_type": "TTC_END", "name": "dpo_candidate_move", "data": {}}
     _, ledger = _read(_files(tmp_path, _lines(ROLLOUT), _lines(step), GOOD))
     assert ledger.sources == [
@@ -111,27 +111,27 @@ def test_every_file_has_its_own_source(tmp_path: Path) -> None:
 
 
 def test_source_that_was_named(tmp_path: Path) -> None:
-    """Nothing is detected."""
+    """With --from, nothing is detected."""
     _, ledger = _read(_files(tmp_path, GOOD), source="nemo-gym")
     assert ledger.sources == [("0.jsonl", "nemo-gym")]
     assert ledger.rows_dropped == {"no_score": 1}
 
 
 def test_source_that_does_not_exist(tmp_path: Path) -> None:
-    """The word is refused."""
+    """An unknown source is rejected."""
     with pytest.raises(UnknownWord):
         _read(_files(tmp_path, GOOD), source="nemo")
 
 
 def test_empty_file_is_noted(tmp_path: Path) -> None:
-    """A file without rows is no error, and not silent."""
+    """An empty file is no error, but gives a note."""
     _, ledger = _read(_files(tmp_path, b"", GOOD))
     assert ledger.notes[0] == "0.jsonl is empty"
     assert _ledgers(ledger) == (1, 1, 0, 0, 1, 1)
 
 
 def test_bad_rows_are_told_at_the_end(tmp_path: Path) -> None:
-    """All files are read first; the first five are named with file and line."""
+    """All files are read first; the first five bad rows are listed with file and line."""
     paths = _files(tmp_path, GOOD + b"{torn\n" * 3, b"{torn\n" * 4 + GOOD)
     with pytest.raises(BadRecords) as caught:
         _read(paths)
@@ -146,13 +146,13 @@ def test_bad_rows_are_told_at_the_end(tmp_path: Path) -> None:
 
 
 def test_bad_rows_can_be_skipped(tmp_path: Path) -> None:
-    """They are counted all the same."""
+    """Skipped rows are still counted."""
     _, ledger = _read(_files(tmp_path, GOOD + b"{torn\n7\n" + GOOD), on_error="skip")
     assert _ledgers(ledger) == (4, 2, 0, 2, 2, 2)
 
 
 def test_quarantine(tmp_path: Path) -> None:
-    """Each bad row with its place, its reason and its bytes."""
+    """Each bad row has its position, reason and bytes."""
     paths = _files(tmp_path, GOOD + b'{"a": caf\xc3\xa9}\r\n' + b'"\xff"\n' + GOOD)
     quarantine = tmp_path / "bad.jsonl"
     _read(paths, on_error="quarantine", quarantine=str(quarantine))
@@ -178,7 +178,7 @@ def test_quarantine(tmp_path: Path) -> None:
 
 
 def test_bad_field_in_quarantine(tmp_path: Path) -> None:
-    """A field of the wrong type is named."""
+    """The name of a bad field is included."""
     bad = b'{"prompt": "Q", "response": "A", "score": "high"}\n'
     quarantine = tmp_path / "bad.jsonl"
     _read(_files(tmp_path, GOOD + bad), on_error="quarantine", quarantine=str(quarantine))
@@ -188,19 +188,19 @@ def test_bad_field_in_quarantine(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("limit", "read"), [(0, 0), (1, 1), (3, 3), (100, 4)])
 def test_limit(tmp_path: Path, limit: int, read: int) -> None:
-    """So many rows of all files together are read."""
+    """A limit counts the rows of all files together."""
     _, ledger = _read(_files(tmp_path, GOOD * 2, GOOD * 2), limit=limit)
     assert _ledgers(ledger) == (read, read, 0, 0, read, read)
 
 
 def test_path_that_no_row_has(tmp_path: Path) -> None:
-    """A mistyped path is reported before anything is read."""
+    """A path that no row has is an error."""
     with pytest.raises(NoSuchPath):
         _read(_files(tmp_path, GOOD), options=ReadOptions(scores=(("scor", 1.0),)))
 
 
 def test_paths_of_nat_are_not_held_against_rows(tmp_path: Path) -> None:
-    """They point into steps, which only the source finds."""
+    """Paths into steps are not checked, since only the source finds steps."""
     data = {"turn_id": "t", "input": "Q", "output": "A", "score": 1}
     step = {"event_type": "TTC_END", "name": "dpo_candidate_move", "data": data}
     item = {"id": 1, "intermediate_steps": [{"payload": step}]}
@@ -210,14 +210,14 @@ def test_paths_of_nat_are_not_held_against_rows(tmp_path: Path) -> None:
 
 
 def test_item_ids_that_repeat_are_counted(tmp_path: Path) -> None:
-    """Within a file and over files; 1 and "1" are two."""
+    """Counted within a file and across files; 1 and "1" are two."""
     items: list[Any] = [{"id": own, "intermediate_steps": []} for own in (1, "1", 1, 1)]
     _, ledger = _read(_files(tmp_path, _lines(*items), _lines(items[0])))
     assert ledger.noticed == {"repeated_item_id": 3}
 
 
 def test_tasks_that_were_joined_are_counted(tmp_path: Path) -> None:
-    """Groups by prompt hold several tasks, and the user is told of how many."""
+    """--group-by prompt can join tasks; the number of such groups is reported."""
     rows = [{**ROLLOUT, "_ng_task_index": task} for task in (0, 0, 1, 2)]
     options = ReadOptions(group_by="prompt")
     _, ledger = _read(_files(tmp_path, _lines(*rows)), options=options)
@@ -227,7 +227,7 @@ def test_tasks_that_were_joined_are_counted(tmp_path: Path) -> None:
 
 
 def test_kept_field_called_task_joins_nothing(tmp_path: Path) -> None:
-    """A field of the user's own that happens to have this name is no task of a source."""
+    """A user's own field named "task" does not count as a source's task."""
     rows = [
         {"prompt": "Q", "response": "A", "score": 1, "task": "algebra"},
         {"prompt": "Q", "response": "B", "score": 0, "task": "geometry"},
@@ -237,14 +237,14 @@ def test_kept_field_called_task_joins_nothing(tmp_path: Path) -> None:
 
 
 def test_mends_are_counted(tmp_path: Path) -> None:
-    """Each mend of each row."""
+    """Every replacement in each row is counted."""
     rows = [{"prompt": "Q", "response": "\ud83d \ud83d", "score": 1}]
     _, ledger = _read(_files(tmp_path, _lines(*rows, *rows)))
     assert ledger.noticed == {"surrogate_replaced": 4}
 
 
 def test_first_rows_decide_even_when_packed(tmp_path: Path) -> None:
-    """The sample is read once and used."""
+    """The sample of a compressed file is read only once."""
     candidates, ledger = _read(_files(tmp_path, gzip.compress(GOOD * 100)))
     assert (len(candidates), candidates[99].origin) == (100, "0.jsonl:100")
     assert _ledgers(ledger) == (100, 100, 0, 0, 100, 100)

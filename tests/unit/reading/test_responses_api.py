@@ -1,4 +1,4 @@
-"""Items of the Responses API to chat: what a request and an answer are made of."""
+"""Items of the Responses API to chat messages, for requests and answers."""
 
 from typing import Any
 
@@ -35,12 +35,12 @@ def _said(content: str, **more: Any) -> dict[str, Any]:
     ],
 )
 def test_prompt_of(params: dict[str, Any], prompt: list[Any]) -> None:
-    """Text, items, instructions, and what coding agents were asked."""
+    """Text, items, instructions, and the task of coding agents."""
     assert prompt_of(params) == prompt
 
 
 def test_system_message_of_parts_stays_by_itself() -> None:
-    """An image cannot be joined with text."""
+    """A system message with an image is not joined with others."""
     image = {"role": "system", "content": [{"type": "input_image", "image_url": "data:x"}]}
     prompt = prompt_of({"input": [SYSTEM, image, USER], "instructions": "I"})
     assert [turn["content"] for turn in prompt[:1]] == ["I\n\nS"]
@@ -79,7 +79,7 @@ def test_requests_that_are_bad(params: dict[str, Any], field: str) -> None:
     ],
 )
 def test_chat_of(items: list[Any], chat: list[Any]) -> None:
-    """What the model did in a row is one message; others end it."""
+    """Consecutive items of the model are one message."""
     assert chat_of(items, "output") == chat
 
 
@@ -94,13 +94,13 @@ def test_chat_of(items: list[Any], chat: list[Any]) -> None:
     ],
 )
 def test_thoughts(thought: dict[str, Any], text: str) -> None:
-    """The summary, else the content; never a part of the answer."""
+    """Reasoning is the summary, else the content; never part of the answer."""
     chat = chat_of([{"type": "reasoning", **thought}, _said("A")], "output")
     assert chat == [_said("A", reasoning_content=text)]
 
 
 def test_calls_and_results() -> None:
-    """Arguments and results become text; a result without an id answers no call by name."""
+    """Arguments and results become text; a result without an ID is not matched by name."""
     items = [
         {**CALL, "arguments": {"b": 1}},
         {**CALL, "arguments": None, "call_id": None},
@@ -120,7 +120,7 @@ def test_calls_and_results() -> None:
     ],
 )
 def test_items_that_have_no_form(item: dict[str, Any]) -> None:
-    """They cost the row, by name."""
+    """Such items drop the row, with their name."""
     with pytest.raises(Unusable) as caught:
         chat_of([item], "output")
     assert caught.value.reason == "unsupported_item"
@@ -140,5 +140,5 @@ def test_items_that_have_no_form(item: dict[str, Any]) -> None:
     ],
 )
 def test_tools_of(tools: Any, chat_tools: list[Any] | None) -> None:
-    """The flat form becomes that of chat completions; none are none."""
+    """Flat tools are converted to chat completions; an empty list equals none."""
     assert tools_of({"tools": tools}) == chat_tools

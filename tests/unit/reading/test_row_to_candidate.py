@@ -1,4 +1,4 @@
-"""The steps that all sources share, from the content of a row to a candidate."""
+"""The steps from a row's content to a candidate that all sources share."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def _group(row: Any = None, task: Any = None, **options: Any) -> str:
 
 
 def test_places_count_losses_too() -> None:
-    """The second answer is the second, even if the first was lost."""
+    """Positions count lost answers, too."""
     reading = RowOutcome()
     for value in (None, 1.0, None, 2.0):
         answer = Answer(row={}, prompt="Q", response="A", scores=[("s", 1.0, value)])
@@ -63,12 +63,12 @@ def test_places_count_losses_too() -> None:
     ],
 )
 def test_reasons(prompt: Text | None, response: Text | None, reason: str) -> None:
-    """Neither side of a pair is ever empty."""
+    """An empty prompt or answer drops the candidate."""
     assert _refine(prompt, response).lost == [reason]
 
 
 def test_unfinished_thinking_is_kept_as_it_was_written() -> None:
-    """With --keep-rows it is the text of the answer: thinking alone would be empty."""
+    """With --keep-rows it is the text of the answer, since reasoning alone would be empty."""
     for said in ("<think>hm", [_said("<think>hm")], [_said("<think>hm", reasoning_content="a")]):
         kept = _refine("Q", said, keep_rows=frozenset({"unfinished_thinking"})).kept[0]
         assert kept.response == said
@@ -79,7 +79,7 @@ def test_unfinished_thinking_is_kept_as_it_was_written() -> None:
 
 
 def test_unfinished_thinking_behind_calls() -> None:
-    """The calls are an answer; for the last text alone there is none."""
+    """If calls come before it, they are the answer; for --response-part final there is none."""
     turns = [_said("", tool_calls=[tool_call("f", "{}", "call_0")]), _said("<think>hm")]
     assert _refine("Q", turns).kept[0].response[-1] == _said("", reasoning_content="hm")
     assert _refine("Q", turns, response_part="final").lost == ["unfinished_thinking"]
@@ -89,12 +89,12 @@ def test_unfinished_thinking_behind_calls() -> None:
 
 
 def test_unfinished_thinking_without_its_reasoning() -> None:
-    """--reasoning drop leaves nothing of it."""
+    """With --reasoning drop, nothing is left of it."""
     assert _refine("Q", "<think>hm", reasoning="drop").lost == ["unfinished_thinking"]
 
 
 def test_leading_turn_moves_behind_a_text_prompt() -> None:
-    """A prompt of plain text becomes a chat."""
+    """A text prompt becomes a chat then."""
     turn = {"role": "user", "content": "More."}
     reading = _refine("Q", [turn, _said("A")])
     assert (reading.kept[0].prompt, reading.kept[0].response) == ([*Q, turn], [_said("A")])
@@ -104,7 +104,7 @@ def test_leading_turn_moves_behind_a_text_prompt() -> None:
 @pytest.mark.parametrize("earlier", [[], [{"role": "user", "content": "a"}, _said("b")]])
 @pytest.mark.parametrize("told", [[], [{"role": "system", "content": "S"}]])
 def test_response_that_is_the_whole_conversation(earlier: Any, told: Any) -> None:
-    """What was asked is not said twice."""
+    """A prompt repeated in the response is removed."""
     for prompt in ([*earlier, *Q], [*told, *earlier, *Q]):
         reading = _refine(prompt, [*told, *earlier, *Q, _said("A")])
         kept = reading.kept[0]
@@ -115,12 +115,12 @@ def test_response_that_is_the_whole_conversation(earlier: Any, told: Any) -> Non
 
 
 def test_text_prompt_stays_text_before_a_chat() -> None:
-    """Nothing is changed without a reason."""
+    """A text prompt stays text if nothing requires a chat."""
     assert _refine("Q", [_said("A")]).kept[0].prompt == "Q"
 
 
 def test_calls_of_a_text_prompt_are_numbered_from_one() -> None:
-    """The prompt holds no calls, so the response's are the first."""
+    """A text prompt has no calls, so the response's start at one."""
     calls = [tool_call("f", "{}", "x"), tool_call("f", "{}", "y")]
     response = _refine("Q", [_said("", tool_calls=calls)]).kept[0].response
     assert response == [
@@ -129,39 +129,39 @@ def test_calls_of_a_text_prompt_are_numbered_from_one() -> None:
 
 
 def test_reasoning_of_the_prompt_is_left_alone() -> None:
-    """Only what is trained on is looked at."""
+    """Only reasoning in the answer is processed."""
     asked = [_said("Hi", reasoning_content="hm"), *Q]
     assert _refine(asked, [_said("A")], reasoning="drop").kept[0].prompt == asked
 
 
 def test_thinking_in_a_turn_of_the_environment_stays() -> None:
-    """Somebody else's words are not split."""
+    """Inline thinking in other roles' turns is not split off."""
     told = {"role": "user", "content": "<think>x</think>go"}
     response = _refine("Q", [_said("A"), told, _said("B")]).kept[0].response
     assert response == [_said("A"), told, _said("B")]
 
 
 def test_final_part_of_several_turns() -> None:
-    """The last text alone; tools had no part in it."""
+    """The final part is the last text, without tool use."""
     told = {"role": "user", "content": "go"}
     reading = _refine("Q", [_said("A"), told, _said("B")], response_part="final")
     assert (reading.kept[0].response, reading.noticed) == ([_said("B")], [])
 
 
 def test_final_part_skips_turns_without_words() -> None:
-    """A last turn of calls alone is not the final answer."""
+    """A last turn with only calls is skipped."""
     calls = [tool_call("f", "{}", "x")]
     reading = _refine("Q", [_said("A", tool_calls=calls), _said("")], response_part="final")
     assert reading.kept[0].response == [_said("A")]
 
 
 def test_final_part_of_a_text_is_the_text() -> None:
-    """There is nothing to be cut."""
+    """A plain text is its own final part."""
     assert _refine("Q", "A", response_part="final").kept[0].response == "A"
 
 
 def test_paths_replace_what_the_source_found() -> None:
-    """--prompt and --response hold for every source."""
+    """--prompt and --response override the source, for every source."""
     row = {"p": "Other", "r": [_said("B")]}
     candidate = _refine(row=row, prompt="Q").kept[0]
     assert candidate.prompt == "Q"
@@ -177,7 +177,7 @@ def test_paths_replace_what_the_source_found() -> None:
 
 @pytest.mark.parametrize("row", [{}, {"p": None}])
 def test_path_that_finds_nothing(row: dict[str, Any]) -> None:
-    """A missing prompt is a loss, and what the source found is no stand-in."""
+    """If --prompt finds nothing, the row is dropped; the source's prompt is not used."""
     reading = RowOutcome()
     answer = Answer(row=row, prompt="Q", response="A", scores=[("s", 1.0, 1)])
     add_candidate(answer, ReadOptions(prompt="p"), "f.jsonl", reading)
@@ -195,7 +195,7 @@ def test_path_to_another_type() -> None:
     ("score", "kept"), [(8e307, True), (-8e307, True), (8.1e307, False), (-1.7e308, False)]
 )
 def test_scores_whose_gap_would_be_no_number(score: float, kept: bool) -> None:
-    """The difference of any two scores is a number, so no gap is ever written as null."""
+    """Scores so large that a gap could overflow are dropped."""
     reading = RowOutcome()
     answer = Answer(row={}, prompt="Q", response="A", scores=[("s", 1.0, score)])
     add_candidate(answer, ReadOptions(), "f.jsonl", reading)
@@ -210,22 +210,22 @@ def test_scores_whose_gap_would_be_no_number(score: float, kept: bool) -> None:
     ],
 )
 def test_prompt_of_empty_messages(prompt: Text) -> None:
-    """Messages without a word ask nothing."""
+    """Messages without text are no prompt."""
     assert _refine(prompt).lost == ["no_prompt"]
 
 
 def test_group_is_the_task() -> None:
-    """The source's own identity, as JSON."""
+    """The group is the source's identity of the task, as JSON."""
     assert _group(task=["math", 0]) == '["math",0]'
 
 
 def test_group_without_a_task_is_the_prompt() -> None:
-    """The digest of the prompt is used instead."""
+    """Without a task, the group is the prompt's digest."""
     assert _group() == "prompt:a3c7b2cc00e5ce45cc7511a032ee4eb9"
 
 
 def test_group_by_prompt_remembers_the_task() -> None:
-    """Different tasks with one prompt compete; meta says which task each was of."""
+    """Tasks with the same prompt compete; meta records each candidate's task."""
     reading = RowOutcome()
     for task in (["math", 0], ["math", 1]):
         answer = Answer(row={}, prompt="Q", response="A", scores=[("s", 1.0, 1)], task=task)
@@ -241,7 +241,7 @@ def test_group_by_prompt_remembers_the_task() -> None:
 
 @pytest.mark.parametrize("group_by", ["auto", "file"])
 def test_group_that_names_the_task_is_enough(group_by: Any) -> None:
-    """Meta does not repeat what the group says."""
+    """If the group includes the task, meta does not repeat it."""
     reading = RowOutcome()
     answer = Answer(row={}, prompt="Q", response="A", scores=[("s", 1.0, 1)], task=["math", 0])
     add_candidate(answer, ReadOptions(group_by=group_by), "f.jsonl", reading)
@@ -249,12 +249,12 @@ def test_group_that_names_the_task_is_enough(group_by: Any) -> None:
 
 
 def test_group_by_file_adds_the_file() -> None:
-    """The task of one file is not the task of another."""
+    """The same task in different files makes different groups."""
     assert _group(task=["math", 0], group_by="file") == '["runs/f.jsonl","[\\"math\\",0]"]'
 
 
 def test_group_by_paths() -> None:
-    """The values of the fields, with their types."""
+    """The group is the values of the fields, with their types."""
     row = {"id": 7, "model": {"name": "m"}}
     assert _group(row, group_by=("id", "model.name")) == '[7,"m"]'
     assert _group({"id": "7"}, group_by=("id",)) == '["7"]'
@@ -262,23 +262,23 @@ def test_group_by_paths() -> None:
 
 @pytest.mark.parametrize("row", [{"id": 7}, {"id": 7, "model": None}])
 def test_group_by_a_missing_field(row: dict[str, Any]) -> None:
-    """A row that cannot be grouped is lost with a reason."""
+    """A row without the field is dropped with a reason."""
     assert _refine(row=row, group_by=("id", "model")).lost == ["no_group"]
 
 
 def test_kept_fields() -> None:
-    """What --keep names is in meta under its path; a null is kept, a missing value is not."""
+    """--keep fields are in meta under their path; null is kept, a missing value is not."""
     keep = ("model", "judge.note", "nothing")
     assert _refine(row=KEPT_BY_PATH, keep=keep).kept[0].meta == {"model": "m", "judge.note": None}
 
 
 def test_kept_fields_that_are_not_there() -> None:
-    """No meta is made of nothing."""
+    """Without any kept value, there is no meta."""
     assert _refine(row=KEPT_BY_PATH, keep=("nothing",)).kept[0].meta is None
 
 
 @pytest.mark.parametrize("row", [[], None, "text", 1])
 def test_row_that_is_no_object(row: Any) -> None:
-    """Rows are objects."""
+    """Rows must be objects."""
     with pytest.raises(BadField, match="row: expected a JSON object"):
         expect_object(row)

@@ -1,4 +1,4 @@
-"""Rows to pairs: of prefpairs itself, and of others."""
+"""Rows to pairs, written by prefpairs or others."""
 
 import json
 from typing import Any
@@ -20,7 +20,7 @@ def _read(**more: Any) -> PairRowOutcome:
 
 
 def test_pair_of_our_own() -> None:
-    """What was written is read unchanged, and nothing has to be repaired."""
+    """A written pair is read unchanged, without repairs."""
     pair = make_pair(
         Candidate("g", "Q", "A", 0.9, 1, "f:1", [{"name": "t"}], {"ids": [1]}, {"m": 1}),
         Candidate("h", "R", "B", 0.8, 0, "f:2", [{"name": "t"}], None, {"m": 2}),
@@ -32,7 +32,7 @@ def test_pair_of_our_own() -> None:
 
 
 def test_row_of_others() -> None:
-    """Three fields are enough; what a pair has no field for is reported."""
+    """Three fields are enough; unknown fields are noted."""
     reading = _read(model="m", source=None)
     assert (reading.pair.meta, reading.noticed) == (
         {"model": "m", "source": None},
@@ -43,13 +43,13 @@ def test_row_of_others() -> None:
 
 @pytest.mark.parametrize("own", ["0" * 32, "mine", 7, ["x"], ""])
 def test_id_that_does_not_fit(own: Any) -> None:
-    """An edited row has another id, and it is reported."""
+    """An edited row gets another ID, with a note."""
     reading = _read(id=own)
     assert (reading.pair.id, reading.noticed) == (_read().pair.id, ["id_renewed"])
 
 
 def test_id_that_fits_or_is_missing() -> None:
-    """Nothing to report."""
+    """A correct or missing ID gives no note."""
     assert (_read(id=_read().pair.id).noticed, _read(id=None).noticed) == ([], [])
 
 
@@ -68,13 +68,13 @@ def test_id_that_fits_or_is_missing() -> None:
     ],
 )
 def test_pair_that_is_not_preferred(scores: dict[str, Any], mends: list[str]) -> None:
-    """Others may pair as they like; it is reported."""
+    """A pair whose chosen score is not higher is kept, with a note."""
     reading = _read(**scores)
     assert (reading.lost, reading.noticed) == (None, mends)
 
 
 def test_all_mends_at_once() -> None:
-    """In a fixed order, surrogates one by one."""
+    """Notes have a fixed order; each surrogate is counted."""
     row = '{"prompt":"\\ud83d \\ud83d","chosen":"A","rejected":"B","id":"x","y":1,"gap":0}'
     assert read_pair(row.encode()).noticed == [
         "surrogate_replaced",
@@ -112,13 +112,13 @@ CALL = [{"role": "assistant", "content": "", "tool_calls": [tool_call("f", "{}")
     ],
 )
 def test_pair_that_nobody_could_train_on(fields: dict[str, Any], lost: str | None) -> None:
-    """Something is asked, both answers say something, and not the same."""
+    """Rows without a prompt, with an empty answer or with equal answers are dropped."""
     assert _read(**fields).lost == lost
 
 
 @pytest.mark.parametrize("row", ["7", "[]", "null", '"Q"'])
 def test_row_that_is_no_object(row: str) -> None:
-    """A bad row, not a lost pair."""
+    """A bad row, not a dropped pair."""
     with pytest.raises(BadField) as caught:
         read_pair(row.encode())
     assert caught.value.field == "row"
@@ -135,14 +135,14 @@ def test_row_that_is_no_object(row: str) -> None:
     ],
 )
 def test_field_of_the_wrong_type(fields: dict[str, Any], field: str) -> None:
-    """It is named."""
+    """The error names the field."""
     with pytest.raises(BadField) as caught:
         _read(**fields)
     assert caught.value.field == field
 
 
 def test_rollouts_are_no_pairs() -> None:
-    """Neither is what is no JSON at all."""
+    """Rollouts, and what is not JSON, are rejected."""
     with pytest.raises(BadRecord):
         read_pair(b'{"prompt": "Q", "response": "A", "score": 1}')
     with pytest.raises(NotJson):
@@ -151,7 +151,7 @@ def test_rollouts_are_no_pairs() -> None:
 
 @pytest.mark.parametrize("side", ["chosen", "rejected"])
 def test_conversation_that_is_no_answer(side: str) -> None:
-    """A side that begins with the user's words holds its prompt, too: that is no answer."""
+    """A side that begins with the user's turn is a conversation, not an answer, and is rejected."""
     turns = [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]
     with pytest.raises(BadField, match=rf"{side}\.0\.role"):
         _read(**{side: turns})

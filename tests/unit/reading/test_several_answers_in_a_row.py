@@ -51,13 +51,13 @@ def _kept(row: Any, response: str, score: str, **options: Any) -> list[Candidate
     ],
 )
 def test_what_is_several_answers(row: Any, path: str, found: int | None) -> None:
-    """A path through a list, a list of answers, and messages of the model alone in a plural."""
+    """A path through a list, a list of answers, and a plural column of assistant messages."""
     several = several_answers_at(row, path)
     assert (None if several is None else len(several.items)) == found
 
 
 def test_lists_in_lists() -> None:
-    """Answers and their scores stand in the same items of the same lists."""
+    """Answers and scores in nested lists belong together by item."""
     row: Any = {
         "a": [{"m": "x", "b": [{"c": "A", "s": 1}, {"c": "B", "s": 2}]}, {"b": [{"c": "C"}]}],
         "s": [1, 2, 3],
@@ -66,9 +66,9 @@ def test_lists_in_lists() -> None:
     assert [(one.response, one.score) for one in kept.kept] == [("A", 1), ("B", 2)]
     assert [one.meta for one in kept.kept] == [{POSITION: at, "a[].m": "x"} for at in (0, 1)]
     assert kept.lost == ["no_score"]
-    with pytest.raises(NotOneEach):  # nothing tells which of them belongs to which
+    with pytest.raises(NotOneEach):  # it is unknown which of them belongs to which
         _read(row, response="a[].b[].c", scores=(("s[]", 1.0),))
-    with pytest.raises(NotOneEach):  # a score for each of the outer ones alone
+    with pytest.raises(NotOneEach):  # only the outer items have scores
         _read(
             {"a": [{"s": 1, **one} for one in row["a"]]},
             response="a[].b[].c",
@@ -78,7 +78,7 @@ def test_lists_in_lists() -> None:
 
 @pytest.mark.parametrize("scores", [[1], [1, 2, 3], 0.5, True, "high", {"a": 1}])
 def test_scores_that_do_not_fit(scores: Any) -> None:
-    """As many as there are answers, or the row is bad."""
+    """The row is bad unless there are as many scores as answers."""
     row = {"choices": [{"message": A}, {"message": B}], "s": scores, "ratings": [1, 0]}
     with pytest.raises(NotOneEach) as caught:
         _read(row, response="choices[].message", scores=(("s", 1.0),))
@@ -89,7 +89,7 @@ def test_scores_that_do_not_fit(scores: Any) -> None:
 
 
 def test_only_scores_are_offered_instead() -> None:
-    """A list of ranks would turn every pair round, and one of lengths is no score at all."""
+    """Lists of ranks or lengths are not offered as scores."""
     row = {"responses": [A, B], "score": 0.5, "ranks": [1, 2], "lengths": [3, 4], "acc": [1, 0]}
     with pytest.raises(NotOneEach) as caught:
         _read(row)
@@ -98,7 +98,7 @@ def test_only_scores_are_offered_instead() -> None:
 
 
 def test_lists_in_the_score_are_offered_instead() -> None:
-    """One for each reward function, as evaluations write them."""
+    """Each list inside the score object is offered, one per reward function."""
     with pytest.raises(NotOneEach) as caught:
         _read({"responses": [A, B], "rewards": {"exact": [1, 0], "form": [0, 1], "n": 2}})
     assert caught.value.instead == [
@@ -109,7 +109,7 @@ def test_lists_in_the_score_are_offered_instead() -> None:
 
 @pytest.mark.parametrize("one_for_all", [{"score": 0.5}, {"correct": True}, {"reward": 1}])
 def test_steps_are_no_answers(one_for_all: dict[str, Any]) -> None:
-    """A list under a singular name, with a score for each item and one for all, says both."""
+    """A list under a singular name with scores per item and in total may be answers or steps."""
     row = {"response": ["First", "Then"], "rewards": [1, 0], **one_for_all}
     with pytest.raises(TwoReadings, match="are the items several answers") as caught:
         _read(row)
@@ -120,7 +120,7 @@ def test_steps_are_no_answers(one_for_all: dict[str, Any]) -> None:
 
 
 def test_the_first_step_is_no_answer() -> None:
-    """Where a singular name holds a list and one score, nothing is offered that reads the first."""
+    """For a singular name with one score, reading only the first item is not offered."""
     with pytest.raises(NotOneEach) as caught:
         _read({"response": ["First", "Then"], "score": 1})
     assert caught.value.instead == []
@@ -136,19 +136,19 @@ def test_the_first_step_is_no_answer() -> None:
     ],
 )
 def test_items_that_a_path_passes_by_are_counted(row: Any, path: str, mends: list[str]) -> None:
-    """A number in a path reads one of several answers."""
+    """If a path has an index, the skipped items are counted."""
     assert _read({**row, "score": 1}, response=path, scores=(("score", 1.0),)).noticed == mends
 
 
 def test_answers_that_never_came() -> None:
-    """Null among several answers is a loss of its own, and the others are read."""
+    """Null among several answers is a loss by itself; the others are read."""
     reading = _read({"responses": ["A", None, "C"], "rewards": [1, 0, 0.5]})
     assert [one.response for one in reading.kept] == ["A", "C"]
     assert (reading.lost, reading.places) == (["no_response"], [1, 3])
 
 
 def test_one_answer_has_one_score() -> None:
-    """A list of one with a number beside it is no contradiction."""
+    """A list of one answer may have a single number as its score."""
     row = {"choices": [{"message": A}], "score": 0.5}
     (only,) = _kept(row, "choices[].message", "score")
     assert (only.response, only.score, only.meta) == ([A], 0.5, None)
@@ -167,7 +167,7 @@ def test_one_answer_has_one_score() -> None:
     ],
 )
 def test_keep_by_position(keep: str, found: list[Any]) -> None:
-    """Through the list that answers come from each has its own; so has a list beside it."""
+    """--keep through the answers' list gives each its own value; so does a parallel list."""
     row: Any = {
         "samples": [{"text": "A", "model": "m"}, {"text": "B", "model": "n"}],
         "names": ["x", "y"],
@@ -181,13 +181,13 @@ def test_keep_by_position(keep: str, found: list[Any]) -> None:
 
 
 def test_kept_list_of_another_length() -> None:
-    """It is unclear what belongs to which answer."""
+    """A parallel list of another length makes the row bad."""
     with pytest.raises(NotOneEach, match=r"names\[\]: expected a list of 2, one for each answer"):
         _read({"responses": ["A", "B"], "rewards": [1, 0], "names": ["x"]}, keep=("names[]",))
 
 
 def test_group_by_position() -> None:
-    """Answers compete that agree in a field of their own items."""
+    """Answers compete if a field of their own items is equal."""
     row = {"samples": [{"text": "A", "by": "x"}, {"text": "B", "by": "y"}], "scores": [1, 0]}
     kept = _kept(row, "samples[].text", "scores", group_by=("samples[].by",))
     assert [one.group for one in kept] == ['["x"]', '["y"]']
@@ -195,7 +195,7 @@ def test_group_by_position() -> None:
 
 @pytest.mark.parametrize("key", ["reasoning_content", "reasoning", "thinking"])
 def test_words_bring_their_thinking(key: str) -> None:
-    """Of one message as of several; --reasoning drop leaves it out."""
+    """The text of messages comes with its reasoning, unless --reasoning drop is given."""
     said = {"role": "assistant", "content": "A", key: "hm"}
     whole = [{"role": "assistant", "content": "A", "reasoning_content": "hm"}]
     row = {"choices": [{"message": said}], "score": 1}
@@ -221,13 +221,13 @@ def test_words_bring_their_thinking(key: str) -> None:
     ],
 )
 def test_whose_words_have_thinking(row: Any, path: str, *, response: bool) -> None:
-    """Those of the model's messages, where there is some; the row is one if it says so."""
+    """Only assistant messages have reasoning; without a role, the row counts as one."""
     (one,) = _kept({**row, "score": 1}, path, "score")
     assert isinstance(one.response, list) is response
 
 
 def test_what_is_left_out_is_counted() -> None:
-    """Calls beside the words that were named, and thinking beside what is no message."""
+    """Calls and reasoning that a path omits are counted."""
     call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     row = {"message": {**A, "tool_calls": [call]}, "score": 1}
     assert _read(row, response="message.content").noticed == ["calls_left_out"]
@@ -239,7 +239,7 @@ def test_what_is_left_out_is_counted() -> None:
 
 @pytest.mark.parametrize("name", THOUGHTS)
 def test_thinking_that_is_left_out_is_counted(name: str) -> None:
-    """In a column of its own, in an item, or in a list beside those of answers."""
+    """The same for reasoning in a column, an item, or a parallel list."""
     row = {"response": "A", name: "hm", "score": 1}
     assert _read(row).noticed == ["thinking_left_out"]
     assert _read(row | {name: [{"thinking": "hm"}]}).noticed == ["thinking_left_out"]
@@ -256,13 +256,13 @@ def test_thinking_that_is_left_out_is_counted(name: str) -> None:
 
 
 def test_words_in_parts() -> None:
-    """Content may be a list of parts, as in every message."""
+    """Content may be a list of parts."""
     row = {"message": {**A, "content": [{"type": "text", "text": "A"}]}, "score": 1}
     assert _kept(row, "message.content", "score")[0].response == [A]
 
 
 def test_an_object_that_is_no_message() -> None:
-    """Nothing tells what the model said."""
+    """An object that is no message is rejected."""
     with pytest.raises(BadField):
         _read({"message": {"text": "A"}, "score": 1}, response="message")
 
@@ -291,13 +291,13 @@ def test_an_object_that_is_no_message() -> None:
     ],
 )
 def test_marks_of_an_answer(row: Any, path: str, meta: Any) -> None:
-    """In each object that holds it, and in no other."""
+    """Marks are read from each object that contains the answer, and from no other."""
     (one,) = _kept({"response": "A", "score": 1, **row}, path, "score")
     assert one.meta == meta
 
 
 def test_marks_in_lists_beside_the_answers() -> None:
-    """Each answer has that of its place; one that is no list is of all."""
+    """Each answer gets the mark at its position; a single mark applies to all."""
     row: Any = {
         "responses": ["A", "B"],
         "rewards": [1, 0],
@@ -313,7 +313,7 @@ def test_marks_in_lists_beside_the_answers() -> None:
 
 
 def test_a_mark_of_the_last_turn_of_a_conversation() -> None:
-    """The row is the answer's, and so is its last message."""
+    """Marks of the row and of its last message apply to the answer."""
     row = {"messages": [{"role": "user", "content": "Q"}, {**A, "finish_reason": "length"}]}
     line = json.dumps({**row, "score": 1}).encode()
     (one,) = open_reader([line], ReadOptions(), "f.jsonl").read(line).kept
@@ -321,7 +321,7 @@ def test_a_mark_of_the_last_turn_of_a_conversation() -> None:
 
 
 def test_paths_into_rows_of_other_sources() -> None:
-    """A rollout has one score: its path names one answer, and brings its thinking along."""
+    """In rollouts of other sources, a path selects one answer with its reasoning."""
     asked = {"input": [{"role": "user", "content": "Q"}]}
     row = {"responses_create_params": asked, "reward": 1, "r": {"choices": [{"m": A}, {"m": B}]}}
     line = json.dumps(row).encode()
@@ -339,7 +339,7 @@ def test_paths_into_rows_of_other_sources() -> None:
 
 @pytest.mark.parametrize("name", ["error_type", "exception_info", "traceback", "timed_out"])
 def test_other_names_of_errors(name: str) -> None:
-    """A crash of the sandbox looks like a wrong answer, but for such a column."""
+    """Errors are found under several names, since a crash looks like a wrong answer."""
     row = {"response": "A", "score": 0}
     for error in ("TimeoutError", True, {"exception_type": "OSError"}):
         (one,) = _read({**row, name: error}).kept

@@ -1,4 +1,4 @@
-"""Traces of agents to candidates and ready-made pairs: one test for each rule."""
+"""Traces of agents to candidates and ready-made pairs: one test per rule."""
 
 import json
 from typing import Any
@@ -41,7 +41,7 @@ def _only(reading: RowOutcome) -> Pair:
 
 
 def test_a_trace_is_a_candidate() -> None:
-    """What was asked first is the prompt; all that follows is the response."""
+    """The first turns are the prompt; everything after is the response."""
     reading = _read(_trace(WRONG, FAILED, DONE, final_reward=0.5))
     (candidate,) = reading.kept
     assert (candidate.prompt, candidate.response) == (ASKED, [WRONG, FAILED, DONE])
@@ -51,20 +51,20 @@ def test_a_trace_is_a_candidate() -> None:
 
 
 def test_a_task_id_groups() -> None:
-    """Where a task is named, it is the group, and that of its pairs."""
+    """A task ID is the group of the trace and its pairs."""
     row = _trace(WRONG, {**MENDED, "tool_error": "x"}, task_id=7)
     reading = _read(row)
     assert (reading.kept[0].group, _only(reading).group) == ("[7]", "[7]")
 
 
 def test_pairs_without_a_task_id_stand_with_their_trace() -> None:
-    """All pairs of a trace are in one group, whatever their states."""
+    """Without a task ID, all pairs of a trace are in its group."""
     reading = _read(_trace(WRONG, FAILED, {**MENDED, "tool_error": "x"}, FAILED, DONE))
     assert _only(reading).group == reading.kept[0].group
 
 
 def test_a_trace_without_reward_is_no_candidate() -> None:
-    """Its pairs are pairs all the same."""
+    """A trace without a reward is no candidate, but its pairs are used."""
     reading = _read(_trace(WRONG, {**MENDED, "tool_error": "x"}, final_reward=None))
     assert (reading.kept, reading.lost, len(reading.pairs)) == ([], ["no_score"], 1)
 
@@ -95,40 +95,40 @@ def test_embedded_pair() -> None:
     ],
 )
 def test_unfit_pairs_are_lost(changed: Row, reason: str) -> None:
-    """A pair that cannot be trained on is no pair, wherever it came from."""
+    """Pairs that cannot be trained on are dropped."""
     reading = _embedded(**changed)
     assert (reading.pairs, reading.pairs_lost) == ([], [reason])
 
 
 def test_mark_on_the_recovery() -> None:
-    """An assistant turn with an error mends the model's turn before it."""
+    """An assistant turn marked with an error is the recovery of the previous assistant turn."""
     pair = _only(_read(_trace(WRONG, FAILED, {**MENDED, "tool_error": "not_found"}, FAILED, DONE)))
     assert (pair.prompt, pair.chosen, pair.rejected) == (ASKED, [MENDED], [WRONG])
     assert pair.meta == {"trace_id": "t", "recovery_turn": 5, "tool_error": "not_found"}
 
 
 def test_mark_on_the_result() -> None:
-    """On what a tool said, the model's next turn is the recovery."""
+    """If a tool result is marked, the next assistant turn is the recovery."""
     pair = _only(_read(_trace(WRONG, {**FAILED, "tool_error": True}, FAILED, MENDED, DONE)))
     assert (pair.prompt, pair.chosen, pair.rejected) == (ASKED, [MENDED], [WRONG])
     assert pair.meta == {"trace_id": "t", "recovery_turn": 6, "tool_error": True}
 
 
 def test_both_marks_are_one_recovery() -> None:
-    """A mark on the result and one on the recovery speak of the same."""
+    """Marks on both the result and the recovery give one pair."""
     error = {"tool_error": "x"}
     assert _only(_read(_trace(WRONG, {**FAILED, **error}, {**MENDED, **error})))
 
 
 def test_errors_that_nothing_mends() -> None:
-    """An error needs a turn of the model before it and after it."""
+    """An error without an assistant turn before and after it gives no pair."""
     assert _read(_trace({**MENDED, "tool_error": "x"}, DONE)).pairs_lost == ["no_recovery"]
     assert _read(_trace(WRONG, {**FAILED, "tool_error": "x"})).pairs_lost == ["no_recovery"]
     assert _read(_trace(WRONG, {**FAILED, "tool_error": False}, DONE)).pairs_lost == []
 
 
 def test_the_recovery_of_a_recovery() -> None:
-    """What failed a second time is context of neither side, but of the turn after it."""
+    """A second failure is not in either side's prompt, only in that of a later turn."""
     mended = {**MENDED, "tool_error": "x"}
     again = {**DONE, "tool_error": "x"}
     first, second = _read(_trace(WRONG, FAILED, mended, FAILED, again)).pairs
@@ -137,7 +137,7 @@ def test_the_recovery_of_a_recovery() -> None:
 
 
 def test_a_recovery_that_is_embedded_is_written_once() -> None:
-    """The embedded pair stays; it knows texts alone, so a call in the trace is no difference."""
+    """The embedded pair is used; it has only texts, so a call in the trace does not matter."""
     call = {"name": "a", "arguments": {"path": "x"}}
     embedded = {"state_messages": ASKED, "chosen": "try b", "rejected": "try a"}
     row = _trace(
@@ -152,7 +152,7 @@ def test_a_recovery_that_is_embedded_is_written_once() -> None:
 
 
 def test_a_call_is_part_of_its_turn() -> None:
-    """tool_call is a call of chat completions, answered by the tool turn behind it."""
+    """tool_call is converted to chat completions, answered by the tool turn after it."""
     call = {"name": "read", "arguments": {"path": "x"}}
     (candidate,) = _read(_trace({**WRONG, "content": None, "tool_call": call}, FAILED, DONE)).kept
     function = {"name": "read", "arguments": '{"path":"x"}'}
@@ -173,20 +173,20 @@ def test_a_call_is_part_of_its_turn() -> None:
     ],
 )
 def test_sides_that_differ_in_form(chosen: str, mends: list[str]) -> None:
-    """Blocks of JSON against prose teach a form, not an answer: that is noticed."""
+    """JSON blocks against prose get a note, since they teach a format."""
     reading = _embedded(chosen=chosen, rejected='[{"type": "tool_use", "name": "read"}]')
     assert (len(reading.pairs), reading.noticed) == (1, mends)
 
 
 def test_a_call_against_prose_differs_in_form() -> None:
-    """A structured call is no prose, either."""
+    """A structured call against prose gets the same note."""
     call = {"name": "a", "arguments": {}}
     row = _trace({**WRONG, "tool_call": call}, FAILED, {**MENDED, "tool_error": "x"})
     assert _read(row).noticed == ["format_differs"]
 
 
 def test_thinking_is_kept_or_dropped() -> None:
-    """As in candidates."""
+    """Reasoning is kept or dropped, as in candidates."""
     said = "<think>hm</think>yes"
     given = {"state_messages": ASKED, "chosen": said, "rejected": "no"}
     row = _trace(DONE, dpo_pairs=[given])
@@ -199,7 +199,7 @@ def test_thinking_is_kept_or_dropped() -> None:
 
 
 def test_names_of_any_kind() -> None:
-    """Text and numbers stay; what is neither is written as JSON, and NaN is null."""
+    """Text and numbers stay; other values are written as JSON, and NaN is null."""
     for given, told in ((7, 7), ({"a": [1]}, '{"a":[1]}'), (float("nan"), None)):
         (candidate,) = _read(_trace(DONE, trace_id=given)).kept
         assert candidate.meta == {"trace_id": told}
@@ -226,7 +226,7 @@ def test_fields_of_the_wrong_type(row: Row, field: str) -> None:
 
 
 def test_looks_like() -> None:
-    """Turns alone are no trace: something else that traces have must be there."""
+    """Turns alone are no trace; another of its fields is required."""
     assert source_of(json.dumps(_trace(DONE)).encode()) == "traces"
     assert looks_like(b'{"turns": [{"role": "tool", "content": "x", "tool_error": "y"}]}')
     assert not looks_like(b'{"turns": [{"role": "user", "content": "x"}]}')
@@ -235,7 +235,7 @@ def test_looks_like() -> None:
 
 @pytest.mark.parametrize(("chosen", "rejected"), [("call", "call"), ("", "")])
 def test_a_recovery_of_which_the_embedded_pair_is_unfit(chosen: str, rejected: str) -> None:
-    """It is written, because nothing else contains it."""
+    """If the embedded pair is dropped, the recovery is written."""
     calls = [{"function": {"name": name, "arguments": "{}"}} for name in ("cat", "read")]
     wrong, mended = ({"role": "assistant", "content": chosen, "tool_calls": [one]} for one in calls)
     pair = {"state_messages": ASKED, "chosen": chosen, "rejected": rejected}
@@ -250,7 +250,7 @@ def test_a_recovery_of_which_the_embedded_pair_is_unfit(chosen: str, rejected: s
     [*("context", "documents", "images", "system_prompt", "history"), "background", "attachment"],
 )
 def test_what_stands_beside_the_turns_is_asked_too(column: str) -> None:
-    """Traces that differ in it answer different questions, embedded pairs and recoveries too."""
+    """Other columns are part of the question, also for embedded pairs and recoveries."""
     mended = {**MENDED, "tool_error": "x"}
     embedded = {"state_messages": ASKED, "chosen": "try b", "rejected": "try a"}
     row = _trace(WRONG, FAILED, mended, DONE, dpo_pairs=[{**embedded, "chosen": "try c"}])
@@ -266,7 +266,7 @@ def test_what_stands_beside_the_turns_is_asked_too(column: str) -> None:
 
 
 def test_a_system_prompt_beside_the_turns_is_a_system_message() -> None:
-    """Said once, also where the turns begin with it."""
+    """It becomes a system message, once, even if the turns begin with it."""
     given = {"role": "system", "content": "Be brief."}
     asked = {"role": "user", "content": "Q"}
     row = {**_trace(), "turns": [asked, DONE]}
@@ -278,6 +278,6 @@ def test_a_system_prompt_beside_the_turns_is_a_system_message() -> None:
 
 @pytest.mark.parametrize("empty", [None, False, "", " \n", [], {}])
 def test_an_empty_error_is_none(empty: Any) -> None:
-    """Writers that have the field on every turn leave it empty where nothing went wrong."""
+    """Some writers have an empty error field on every turn."""
     reading = _read(_trace(WRONG, {**FAILED, "tool_error": empty}, MENDED, DONE))
     assert (reading.pairs, reading.pairs_lost) == ([], [])

@@ -1,4 +1,4 @@
-"""Trinity-RFT experiences to candidates: one test for each rule and trap."""
+"""Trinity-RFT experiences to candidates: one test per rule and trap."""
 
 import json
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ CHAT = [
 
 
 class Letters:
-    """A tokenizer of one letter a token; 9 ends a turn."""
+    """A tokenizer with a token per letter; 9 ends a turn."""
 
     special = frozenset({9})
     size = 10
@@ -35,10 +35,10 @@ class Letters:
 
 
 class Turned:
-    """A template turned round that knows one prompt."""
+    """A template parser that knows one prompt."""
 
     def messages(self, text: str) -> list[Message] | None:
-        """Its messages."""
+        """The messages of a prompt."""
         return [{"role": "user", "content": "Q"}] if text == ASKED else None
 
 
@@ -63,7 +63,7 @@ def _kept(row: Any, **options: Any) -> Candidate:
 
 
 def test_looks_like() -> None:
-    """Known by its identity and the length of its prompt."""
+    """Recognized by its identity and the length of its prompt."""
     assert looks_like(json.dumps(_row()).encode())
     others: list[Any] = [{"eid": "5/0"}, {"eid": {}}, {"prompt_length": 2}, [], 7]
     for row in others:
@@ -72,7 +72,7 @@ def test_looks_like() -> None:
 
 
 def test_candidate() -> None:
-    """Rendered texts stay as they are, thinking included; the run is the index."""
+    """Rendered texts stay unchanged, including thinking; the run is the index."""
     assert _kept(_row(response_text="<think>hm</think>A")) == Candidate(
         group='["5","0"]',
         prompt=ASKED,
@@ -85,7 +85,7 @@ def test_candidate() -> None:
 
 @pytest.mark.parametrize("word", ["dpo", "single_turn", None])
 def test_type_is_not_asked(word: str | None) -> None:
-    """It says multi_turn of nearly everything."""
+    """The type is ignored, since it is nearly always multi_turn."""
     assert _kept(_row(type=word)) == _kept(_row())
 
 
@@ -101,7 +101,7 @@ def test_type_is_not_asked(word: str | None) -> None:
     ],
 )
 def test_group(eid: Any, group: str) -> None:
-    """Batch and task as text; without both the prompt alone."""
+    """Batch and task as text; without both, the prompt."""
     assert _kept(_row(eid=eid)).group == group
 
 
@@ -109,7 +109,7 @@ def test_group(eid: Any, group: str) -> None:
     ("run", "index"), [(0, 0), ("client-7", None), (True, None), (2**64, None)]
 )
 def test_index(run: Any, index: int | None) -> None:
-    """Clients of the server name runs as they like."""
+    """Clients of the server may name runs freely."""
     assert _kept(_row(eid={"batch": 1, "task": 1, "run": run})).index == index
 
 
@@ -125,23 +125,23 @@ def test_index(run: Any, index: int | None) -> None:
     ],
 )
 def test_group_by(words: tuple[str, ...], group: str) -> None:
-    """The toolkit's own words, one item of the data set, or plain paths."""
+    """Keywords of the toolkit, one item of the data set, or paths."""
     assert _kept(_row(), group_by=words).group == group
 
 
 def test_a_field_of_the_row_comes_before_a_word_of_ours() -> None:
-    """Whoever adds a field `task` means that."""
+    """A column `task` takes precedence over the keyword."""
     assert _kept(_row(task="mine"), group_by=("task",)).group == '["mine"]'
 
 
 @pytest.mark.parametrize("word", ["task", "run", "step", "sample"])
 def test_nothing_to_group_by(word: str) -> None:
-    """Rows without an identity are lost, not thrown together."""
+    """Rows without an identity are dropped instead of being grouped together."""
     assert _read(_row(eid={}, info={}), group_by=(word,)).lost == ["no_group"]
 
 
 def test_keep() -> None:
-    """What --group-by may name can be kept."""
+    """Everything that --group-by can name can be kept."""
     meta = _kept(_row(), keep=("task", "eid.suffix")).meta
     assert meta is not None
     assert (meta["task"], meta["eid.suffix"]) == ("5/0", "dbe565")
@@ -164,12 +164,12 @@ def test_keep() -> None:
     ],
 )
 def test_losses(more: dict[str, Any], reasons: list[str]) -> None:
-    """Each has its reason."""
+    """Each loss has its reason."""
     assert _read(_row(**more)).lost == reasons
 
 
 def test_kept_on_request() -> None:
-    """--keep-rows takes them all the same."""
+    """--keep-rows uses them anyway."""
     cut = _row(truncate_status="response_truncated", tokens=[1, 2, 3], action_mask=[0])
     assert _kept(cut, keep_rows=frozenset({"incomplete", "masked"})).response == "A"
 
@@ -184,7 +184,7 @@ def test_kept_on_request() -> None:
     ],
 )
 def test_tokens_of_other_words_are_left_out(options: dict[str, Any]) -> None:
-    """They say what was sampled, so they go where options change that."""
+    """Tokens are of the sampled text, so they are dropped if options change the text."""
     row = _row(info={"edited": "E"}, tokens=[1, 2, 3])
     reading = _read(row, **options)
     assert (reading.kept[0].tokens, reading.noticed) == (None, ["tokens_left_out"])
@@ -198,7 +198,7 @@ def test_tokens_of_other_words_are_left_out(options: dict[str, Any]) -> None:
     "options", [{}, {"group_by": ("sample",)}, {"group_by": "prompt"}, {"group_by": "file"}]
 )
 def test_prompts_of_other_tokens_never_meet(options: dict[str, Any]) -> None:
-    """Where a row has no words of its own, whatever the group is named by."""
+    """Without text of their own, prompts are compared by tokens, whatever --group-by is."""
     named = {"prompt": "info.asked", **options}
     rows = [
         _row(prompt_text=None, info={"asked": "P", "task_index": {"taskset_id": 0, "index": 17}})
@@ -219,7 +219,7 @@ def _ready(**more: Any) -> dict[str, Any]:
 
 
 def test_ready_pair() -> None:
-    """An experience for DPO is a pair, whatever its type says: what both sides share is prompt."""
+    """A DPO experience is a pair, whatever its type; the shared turns are the prompt."""
     reading = _read(_ready(tools=[{"type": "function"}]))
     assert (reading.kept, reading.lost, reading.pairs_lost) == ([], [], [])
     (pair,) = reading.pairs
@@ -231,7 +231,7 @@ def test_ready_pair() -> None:
 
 
 def test_ready_pair_with_options() -> None:
-    """Its group and meta are those that were asked for."""
+    """Its group and meta follow the options."""
     (pair,) = _read(_ready(), group_by=("run",), keep=("eid.suffix",)).pairs
     assert (pair.group, pair.meta and pair.meta["eid.suffix"]) == ('["5/0/2"]', "dbe565")
     nameless = {"batch": "", "task": "", "run": 0, "step": 0}
@@ -239,7 +239,7 @@ def test_ready_pair_with_options() -> None:
 
 
 def test_ready_pair_with_tokens() -> None:
-    """Those of the prompt, and of what followed on either side."""
+    """The tokens of the prompt, and of each side after it."""
     (pair,) = _read(_ready(tokens=[1, 2], chosen=[3], rejected=[4.0, 5])).pairs
     assert pair.chosen_tokens == {"ids": [1, 2, 3], "prompt_length": 2, "mask": [1]}
     assert pair.rejected_tokens == {"ids": [1, 2, 4, 5], "prompt_length": 2, "mask": [1, 1]}
@@ -264,19 +264,19 @@ def test_ready_pair_with_tokens() -> None:
     ],
 )
 def test_ready_pairs_that_are_unfit(more: dict[str, Any], reason: str) -> None:
-    """Each has its reason, and is no candidate either."""
+    """Each is dropped with a reason, and is no candidate either."""
     reading = _read(_ready(**more))
     assert (reading.pairs, reading.pairs_lost, reading.kept, reading.lost) == ([], [reason], [], [])
 
 
 def test_tools_beside_a_rendered_prompt_say_nothing_more() -> None:
-    """The text is all that the model saw, with the tools that the template put there."""
+    """A rendered prompt already includes the tools, so the column is ignored."""
     rows = [_row(tools=[{"type": "function", "function": {"name": name}}]) for name in "fg"]
     assert [_kept(row).tools for row in rows] == [None, None]
 
 
 def test_messages() -> None:
-    """The prompt ends where the model speaks first; all that follows is the run."""
+    """The prompt ends at the first assistant turn; everything after is the run."""
     row = _row(messages=CHAT, tools=[{"type": "function"}], prompt_text=None, response_text=None)
     candidate = _kept(row)
     assert (candidate.prompt, candidate.response) == (CHAT[:2], CHAT[2:])
@@ -284,7 +284,7 @@ def test_messages() -> None:
 
 
 def test_tokens() -> None:
-    """They are carried along; a mask of the whole length is cut to that of the answer."""
+    """Tokens are kept; a mask of the whole length is cut to the answer."""
     field = {"ids": [1, 2, 3], "prompt_length": 2, "mask": [1]}
     for mask in ([True], [1.0], [0, 0, 1]):
         candidate = _kept(_row(tokens=[1, 2.0, 3], action_mask=mask))
@@ -323,7 +323,7 @@ def test_wrong_types(more: dict[str, Any], field: str) -> None:
 
 
 def test_text_of_tokens() -> None:
-    """Where there is no text, it is made; what ends the turn is no part of it."""
+    """Missing text is decoded from tokens, without the end-of-turn token."""
     row = _row(prompt_text=None, tokens=[1, 9, 2, 9, 3, 9, 9], prompt_length=3)
     candidate = _kept(row, decoder=Letters())
     assert (candidate.prompt, candidate.response) == ("a$b", "$c")
@@ -333,14 +333,14 @@ def test_text_of_tokens() -> None:
 
 
 def test_tokens_that_the_tokenizer_does_not_know() -> None:
-    """Another model's tokenizer would make other text, without a word."""
+    """Unknown token IDs are rejected, since they indicate another model's tokenizer."""
     with pytest.raises(BadField) as caught:
         _read(_row(prompt_text=None, tokens=[1, 2, 10]), decoder=Letters())
     assert caught.value.value == 10
 
 
 def test_a_space_in_front_of_an_answer_stays() -> None:
-    """Even if the tokenizer leaves it out where a text begins."""
+    """It is kept even if the tokenizer drops a space at the start of a text."""
 
     class Spaces(Letters):
         def text(self, ids: Sequence[int]) -> str:
@@ -351,20 +351,20 @@ def test_a_space_in_front_of_an_answer_stays() -> None:
 
 
 def test_prompt_template() -> None:
-    """The prompt becomes messages, and the answer's thinking is known as such."""
+    """The prompt becomes messages, and the answer's thinking is recognized."""
     candidate = _kept(_row(response_text="<think>hm</think>A"), unrender=Turned())
     assert candidate.prompt == [{"role": "user", "content": "Q"}]
     assert candidate.response == [{"role": "assistant", "content": "A", "reasoning_content": "hm"}]
 
 
 def test_another_template() -> None:
-    """A prompt that it would not render stays text, and that is counted."""
+    """A prompt that the template did not render stays text, and is counted."""
     reading = _read(_row(prompt_text="Q: ?"), unrender=Turned())
     assert (reading.kept[0].prompt, reading.noticed) == ("Q: ?", ["template_differs"])
 
 
 def test_note_on_rendered_prompts() -> None:
-    """Noted where prompts are rendered and no option parses them."""
+    """A note appears if prompts are rendered and no option parses them."""
     row = json.dumps(_row()).encode()
     assert len(open_reader([row], ReadOptions(), "f").notes) == 1
     assert open_reader([row], ReadOptions(unrender=Turned()), "f").notes == ()
@@ -372,7 +372,7 @@ def test_note_on_rendered_prompts() -> None:
 
 
 def test_rows_with_words_and_with_tokens_are_one_rollout() -> None:
-    """Lines of JSON and frames of one run have one group; tokens say nothing that words do not."""
+    """JSON lines and frames of one run give the same candidate, except for tokens."""
     plain = _row(messages=CHAT, prompt_text=None)
     framed = {**plain, "tokens": [1, 2, 3], "prompt_length": 2}
     line, frame = _kept(plain), _kept(framed)

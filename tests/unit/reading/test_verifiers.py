@@ -1,4 +1,4 @@
-"""Episodes of verifiers 0.4 and of prime-rl to candidates: one test for each rule."""
+"""Episodes of verifiers 0.4 and of prime-rl to candidates: one test per rule."""
 
 import json
 from typing import Any
@@ -49,7 +49,7 @@ def _only(row: Row, **options: Any) -> Candidate:
 
 
 def test_a_trace_is_a_candidate() -> None:
-    """Its prompt ends where the model first speaks; its score is the weighted sum."""
+    """The prompt ends at the first assistant turn; the score is the weighted sum."""
     found = _only(_episode(_trace()))
     asked = [{"role": "system", "content": "S"}, {"role": "user", "content": "Q"}]
     assert (found.prompt, found.response) == (asked, [{"role": "assistant", "content": "A"}])
@@ -58,7 +58,7 @@ def test_a_trace_is_a_candidate() -> None:
 
 
 def test_what_another_program_calls_traces_is_not_an_episode() -> None:
-    """A column of that name alone says nothing."""
+    """A column named "traces" is not enough."""
     row = b'{"traces": [{"span": 1}], "prompt": "Q", "response": "A", "score": 1}'
     assert source_of(row) == "generic"
 
@@ -86,32 +86,32 @@ def test_what_another_program_calls_traces_is_not_an_episode() -> None:
     ],
 )
 def test_traces_that_are_dropped(more: Row, reason: str) -> None:
-    """Above all those without a score that means something: 0 is not the sum of nothing."""
+    """Above all those without a meaningful score: 0 is not the sum of nothing."""
     reading = _read(_episode(_trace(**more)))
     assert (reading.kept, reading.lost) == ([], [reason])
 
 
 def test_errors_that_a_retry_recovered_from_do_not_matter() -> None:
-    """`errors` keeps those of earlier attempts; `ok` says how it ended."""
+    """`errors` includes earlier attempts; `ok` is the final result."""
     assert _only(_episode(_trace(errors=[{"type": "ProviderError"}]))).score == 1.25
 
 
 @pytest.mark.parametrize(("errors", "lost"), [([], []), ([{"type": "E"}], ["failed"])])
 def test_without_ok_errors_tell(errors: list[Any], lost: list[str]) -> None:
-    """Early releases did not write it."""
+    """Without `ok`, as in early releases, errors decide."""
     trace = _trace(errors=errors)
     del trace["ok"]
     assert _read(_episode(trace)).lost == lost
 
 
 def test_an_error_of_the_episode_spoils_its_traces() -> None:
-    """Scoring across traces may be what crashed; a failed trace among others spoils only itself."""
+    """A failed episode drops its traces, unless one trace failed by itself."""
     assert _read(_episode(_trace(), _trace(), ok=False)).lost == ["failed", "failed"]
     assert _read(_episode(_trace(), _trace(ok=False), ok=False)).lost == ["failed"]
 
 
 def test_the_last_call_without_an_error_tells_of_truncation() -> None:
-    """An earlier call that was cut off was made again."""
+    """An earlier truncated call was retried, so it does not count."""
     calls = [{"finish_reason": "length"}, {"finish_reason": "stop"}, {"error": {"type": "E"}}]
     assert _only(_episode(_trace(calls=calls))).score == 1.25
 
@@ -120,13 +120,13 @@ def test_the_last_call_without_an_error_tells_of_truncation() -> None:
     ("reason", "more"), [("failed", {"ok": False}), ("incomplete", {"stop_condition": "max_turns"})]
 )
 def test_keep_rows(reason: str, more: Row) -> None:
-    """Such traces are used if they are asked for."""
+    """--keep-rows uses them anyway."""
     found = _only(_episode(_trace(**more)), keep_rows=frozenset({reason}))
     assert found.score == 1.25
 
 
 def test_the_group_has_the_agent_and_the_task() -> None:
-    """Equal words are not equal tasks; a group that is written goes before the key."""
+    """Other tasks and agents have other groups; a given group takes precedence over the key."""
     groups = [
         _only(_episode(_trace(**more), **beside)).group
         for more, beside in (
@@ -151,7 +151,7 @@ def test_the_group_has_the_agent_and_the_task() -> None:
 
 
 def test_best_of_n_is_one_line() -> None:
-    """Each trace of an episode is a candidate of its own."""
+    """Each trace of an episode is a candidate."""
     reading = _read(_episode(_trace(), _trace(ok=False), _trace(rewards={"a": {"score": 0.5}})))
     assert [candidate.score for candidate in reading.kept] == [1.25, 0.5]
     assert (reading.places, reading.lost) == ([1, 3], ["failed"])
@@ -161,12 +161,12 @@ def test_best_of_n_is_one_line() -> None:
     ("path", "score"), [("correct", 1.0), ("words", 3.0), ("rewards.brief.score", 1.0)]
 )
 def test_score_names_a_reward_or_a_metric(path: str, score: float) -> None:
-    """By its name alone, or by its path in the trace."""
+    """--score accepts a name, or a path in the trace."""
     assert _only(_episode(_trace()), scores=((path, 1.0),)).score == score
 
 
 def test_turns_that_nobody_sampled_are_the_prompt() -> None:
-    """A prompt may hold turns of the assistant, such as examples."""
+    """A prompt may contain assistant turns, such as examples."""
     shot = [_node("user", "Q0"), _node("assistant", "A0", 0, sampled=False)]
     nodes = [*shot, _node("user", "Q", 1), _node("assistant", "A", 2)]
     found = _only(_episode(_trace(nodes=nodes)))
@@ -174,7 +174,7 @@ def test_turns_that_nobody_sampled_are_the_prompt() -> None:
 
 
 def test_turns_put_into_an_answer_are_noticed() -> None:
-    """The harness wrote them, not the model."""
+    """Turns inserted by the harness give a note."""
     put = _node("assistant", "put in", 2, sampled=False)
     reading = _read(_episode(_trace(nodes=[*SAID, put, _node("assistant", "B", 3)])))
     assert reading.noticed == ["inserted_turn"]
@@ -182,7 +182,7 @@ def test_turns_put_into_an_answer_are_noticed() -> None:
 
 
 def test_calls_reasoning_and_tools() -> None:
-    """Calls are flat; the root's tools go before those of the last request."""
+    """Calls are flat; tools of the root take precedence over those of the last request."""
     call = {"id": "x", "type": "function", "name": "f", "arguments": "{}"}
     said = {"role": "assistant", "reasoning_content": "hm", "tool_calls": [call]}
     nodes = [_node("user", "Q"), {"parent": 0, "message": said, "sampled": True}]
@@ -195,7 +195,7 @@ def test_calls_reasoning_and_tools() -> None:
 
 
 def test_the_step_of_training_is_kept() -> None:
-    """It tells policies apart."""
+    """The step is kept in meta, since it identifies the policy."""
     row = _episode(_trace(), run={"type": "train", "work": {"step": 7}}, group={"id": "g"})
     assert _only(row).meta == {"step": 7}
 

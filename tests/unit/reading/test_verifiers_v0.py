@@ -1,4 +1,4 @@
-"""Rollouts of verifiers before 0.4 to candidates: one test for each rule."""
+"""Rollouts of verifiers before 0.4 to candidates: one test per rule."""
 
 import json
 from typing import Any
@@ -35,7 +35,7 @@ def test_a_row_is_a_candidate() -> None:
 
 
 def test_text() -> None:
-    """Environments of completions have no messages."""
+    """Completion environments have text instead of messages."""
     (found,) = _read(_row(prompt="Q", completion="A")).kept
     assert (found.prompt, found.response) == ("Q", "A")
 
@@ -52,7 +52,7 @@ def test_text() -> None:
     ],
 )
 def test_rollouts_that_are_dropped(more: dict[str, Any], reason: str) -> None:
-    """The rubric gives a reward even to those that failed."""
+    """Failed rollouts are dropped, though the rubric gives them a reward."""
     assert _read(_row(**more)).lost == [reason]
 
 
@@ -60,19 +60,19 @@ def test_rollouts_that_are_dropped(more: dict[str, Any], reason: str) -> None:
     ("reason", "more"), [("failed", {"error": "E"}), ("incomplete", {"is_truncated": True})]
 )
 def test_keep_rows(reason: str, more: dict[str, Any]) -> None:
-    """They are used if they are asked for."""
+    """--keep-rows uses them anyway."""
     assert _read(_row(**more), keep_rows=frozenset({reason})).kept
 
 
 def test_examples_of_one_number_and_other_answers_are_apart() -> None:
-    """Numbers begin anew in every run, and one text may be several tasks."""
+    """Example numbers restart in every run, so the answer is part of the group."""
     rows = _row(answer="4"), _row(answer="5"), _row(example_id=4, answer="4"), _row(task="sums")
     groups = [_read(row).kept[0].group for row in rows]
     assert len({*groups}) == 4
 
 
 def test_calls_as_text_and_flat_tools() -> None:
-    """Each call is the text of its JSON; definitions of tools have no type."""
+    """Each call is JSON text; tool definitions have no type."""
     call = '{"id": "x", "name": "f", "arguments": "{\\"a\\": 1}"}'
     tools: list[Any] = [{"name": "f", "description": "d", "parameters": {}, "strict": None}]
     said = [{"role": "assistant", "content": "", "tool_calls": [call]}]
@@ -84,13 +84,13 @@ def test_calls_as_text_and_flat_tools() -> None:
 
 
 def test_score_names_a_metric() -> None:
-    """They are columns of the row."""
+    """Metrics are columns of the row."""
     (found,) = _read(_row(), scores=(("correct", 1.0),)).kept
     assert found.score == 1.0
 
 
 def test_rows_of_your_own_may_number_their_examples() -> None:
-    """What the framework writes about a run is what tells its rows."""
+    """Recognized by the framework's own columns, not by example_id."""
     row = b'{"example_id": 1, "prompt": "Q", "completion": "A", "reward": 1}'
     assert source_of(row) == "generic"
 
@@ -110,6 +110,6 @@ def test_rows_of_your_own_may_number_their_examples() -> None:
 def test_files_that_hold_none_or_the_same_rollouts_are_skipped(
     names: list[str], skipped: list[str]
 ) -> None:
-    """Only beside the file that holds them: a file that is named alone is read."""
+    """Only next to the file with the rollouts: a file that is named alone is read."""
     plan = ReadPlan(inputs=[Input(name, name) for name in names]).as_rollouts(ReadOptions())
     assert [name for name, _ in plan.skipped_files] == skipped

@@ -1,4 +1,4 @@
-"""Where the options of a submission come from: command line, TOML, NAT's YAML, a recipe."""
+"""Options of a submission from the command line, TOML, NAT's YAML or a recipe."""
 
 import json
 import shutil
@@ -74,13 +74,13 @@ def config_for(double: Double, folder: Path, more: str = "") -> str:
 
 
 def job_of(double: Double) -> dict[str, object]:
-    """The only job that was submitted, without what is ours alone."""
+    """The only submitted job, without our own fields."""
     (body,) = double.bodies("POST /v1/customization/jobs")
     return {name: body[name] for name in ("config", "dataset", "hyperparameters")}
 
 
 def test_a_configuration_and_the_command_line(tmp_path: Path) -> None:
-    """The file is overruled by what is typed, even by defaults and by `false`."""
+    """The command line overrides the file, even with defaults and `false`."""
     folder = write_dataset(tmp_path / "data")
     with running_double() as double:
         config = config_for(double, tmp_path)
@@ -95,7 +95,7 @@ def test_a_configuration_and_the_command_line(tmp_path: Path) -> None:
 
 
 def test_the_configuration_of_nat(tmp_path: Path) -> None:
-    """The same job as from TOML; options about other steps are listed with what does it here."""
+    """The job equals that of TOML; options of other steps are listed with their equivalents."""
     folder, other = write_dataset(tmp_path / "a"), write_dataset(tmp_path / "b")
     path = tmp_path / "config.yml"
     path.write_text(YAML.format(model=MODEL))
@@ -154,7 +154,7 @@ def test_the_configuration_of_nat(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_in_a_configuration(line: str, error: str, tmp_path: Path) -> None:
-    """The line, and no secret."""
+    """Errors name the line and show no secret."""
     folder = write_dataset(tmp_path / "data")
     path = tmp_path / "customizer.toml"
     path.write_text(line)
@@ -177,7 +177,7 @@ def test_what_is_wrong_in_a_configuration(line: str, error: str, tmp_path: Path)
     ],
 )
 def test_what_is_wrong_on_the_command_line(words: list[str], error: str, tmp_path: Path) -> None:
-    """Exit 2; nothing connects."""
+    """Exits 2 without connecting."""
     folder = write_dataset(tmp_path / "data")
     done = told("submit", "customizer", str(folder), *words)
     assert done.returncode == 2
@@ -185,7 +185,7 @@ def test_what_is_wrong_on_the_command_line(words: list[str], error: str, tmp_pat
 
 
 def test_what_the_second_generation_does_not_do(tmp_path: Path) -> None:
-    """It trains all weights."""
+    """NeMo Platform trains all weights, so LoRA options are rejected."""
     folder = write_dataset(tmp_path, "customizer-rl")
     words = ["--entity-host", "http://x", "--namespace", "n", "--customization-config", "m"]
     done = told("submit", "customizer-rl", str(folder), *words, "--finetuning-type", "lora")
@@ -194,7 +194,7 @@ def test_what_the_second_generation_does_not_do(tmp_path: Path) -> None:
 
 
 def test_no_dataset_and_no_job(tmp_path: Path) -> None:
-    """What is missing, and which command makes it."""
+    """The error says what is missing, and which command makes it."""
     words = ["--entity-host", "http://x", "--datastore-host", "http://x", "--namespace", "n"]
     words += ["--customization-config", "m"]
     empty = told("submit", "customizer", str(tmp_path), *words)
@@ -244,7 +244,7 @@ def run_recipe(folder: Path, *words: str) -> Done:
 
 
 def test_a_recipe_from_rollouts_to_a_deployed_model(tmp_path: Path) -> None:
-    """Once; the second run finds that it is done. Secrets are in no manifest."""
+    """The first run submits, the second finds it done. Secrets are in no manifest."""
     shutil.copy(SAMPLE, tmp_path / "rollouts.json")
     (tmp_path / "recipe.toml").write_text(RECIPE)
     with running_double(token="sekret") as double:  # noqa: S106
@@ -275,7 +275,7 @@ def test_a_recipe_from_rollouts_to_a_deployed_model(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_in_a_recipe(old: str, new: str, error: str, tmp_path: Path) -> None:
-    """It is found before anything is read."""
+    """Errors in a recipe are found before anything is read."""
     shutil.copy(SAMPLE, tmp_path / "rollouts.json")
     (tmp_path / "recipe.toml").write_text(RECIPE.replace(old, new))
     with running_double() as double:
@@ -289,7 +289,7 @@ def test_what_is_wrong_in_a_recipe(old: str, new: str, error: str, tmp_path: Pat
 
 
 def test_a_recipe_that_is_only_shown(tmp_path: Path) -> None:
-    """It says where it would go."""
+    """--dry-run says where the dataset would go."""
     shutil.copy(SAMPLE, tmp_path / "rollouts.json")
     (tmp_path / "recipe.toml").write_text(RECIPE)
     with running_double() as double:
@@ -301,7 +301,7 @@ def test_a_recipe_that_is_only_shown(tmp_path: Path) -> None:
 
 
 def test_the_configuration_of_nat_as_a_recipe(tmp_path: Path) -> None:
-    """From the file that `nat eval` wrote to the job; only what nobody does is noted."""
+    """From the output of `nat eval` to the job; unsupported options are noted."""
     (tmp_path / "eval").mkdir()
     shutil.copy(SAMPLE, tmp_path / "eval" / "workflow_output.json")
     text = YAML.format(model=MODEL) + "eval: {general: {output_dir: eval}}\n"

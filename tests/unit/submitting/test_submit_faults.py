@@ -1,4 +1,4 @@
-"""Faults of the service: never a second job, never a lost one, no secret anywhere."""
+"""Faults of the service: no second job, no lost job, no secret anywhere."""
 
 import shutil
 import signal
@@ -16,7 +16,7 @@ DEPLOY = ("--deploy-on-completion", "true")
 WITH_TOKEN = ("--token-from", "env:TOK")
 ENV = {"TOK": "sekret-token"}
 REQUESTS = 14
-"""The requests of a run of either generation, as test_submit_steps lists them."""
+"""The number of requests per generation, which test_submit_steps lists."""
 KINDS = ("429", "500", "503", "before", "after", "500 after")
 
 both = pytest.mark.parametrize("to", ["customizer", "customizer-rl"])
@@ -31,7 +31,7 @@ def assert_done_once(double: Double) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_fault_at_each_request(to: str, kind: str, tmp_path: Path) -> None:
-    """Each request fails once, and the run goes on to its end."""
+    """Each request fails once, and the run continues to its end."""
     for number in range(REQUESTS):
         folder = write_dataset(tmp_path / str(number), to)
         with running_double(faults={number: kind}) as double:
@@ -44,7 +44,7 @@ def test_a_fault_at_each_request(to: str, kind: str, tmp_path: Path) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("kind", ["500", "before", "after"])
 def test_an_outage_at_each_request(to: str, kind: str, tmp_path: Path) -> None:
-    """The service is away from one request on: exit 5; when it is back, --resume goes on."""
+    """If the service is down from one request on, exit 5; --resume continues later."""
     for number in range(REQUESTS):
         folder = write_dataset(tmp_path / str(number), to)
         with running_double(faults=dict.fromkeys(range(number, number + 50), kind)) as double:
@@ -57,7 +57,7 @@ def test_an_outage_at_each_request(to: str, kind: str, tmp_path: Path) -> None:
 
 
 def test_a_slow_answer_is_not_waited_for(tmp_path: Path) -> None:
-    """The job whose answer was too slow is found, not submitted again."""
+    """A job whose answer was too slow is found, not submitted again."""
     folder = write_dataset(tmp_path)
     with running_double(faults={8: "slow"}) as double:
         done = submit(double, folder, "--request-timeout-seconds", "0.2")
@@ -65,7 +65,7 @@ def test_a_slow_answer_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_refused_job_may_be_submitted_with_other_options(tmp_path: Path) -> None:
-    """The service's own words, exit 1; then it is another request."""
+    """A rejected job shows the service's message and exits 1; other options may be submitted."""
     folder = write_dataset(tmp_path)
     with running_double(faults={8: "422"}) as double:
         done = submit(double, folder)
@@ -81,7 +81,7 @@ def test_a_refused_job_may_be_submitted_with_other_options(tmp_path: Path) -> No
 
 
 def test_a_lost_job_is_found_on_a_later_page(tmp_path: Path) -> None:
-    """Others submit jobs, too; the pages of the service are small."""
+    """A lost job is found on a later page of jobs, whatever the page size."""
     folder = write_dataset(tmp_path)
     faults = dict.fromkeys(range(8, 60), "after")
     with running_double(faults=faults) as double:
@@ -94,7 +94,7 @@ def test_a_lost_job_is_found_on_a_later_page(tmp_path: Path) -> None:
 
 
 def test_again_forgets_no_job(tmp_path: Path) -> None:
-    """Not those that are known, and none of which nobody knows yet whether it exists."""
+    """--again keeps earlier jobs in the record, including one whose creation is unknown."""
     folder = write_dataset(tmp_path)
     with running_double() as double:
         assert submit(double, folder).returncode == 0
@@ -116,7 +116,7 @@ def change(folder: Path, to: str) -> None:
 
 
 def submitted_in_doubt(double: Double, folder: Path, to: str, fault: str) -> None:
-    """Submit until the request for the job, which fails; then the service is well again."""
+    """Submit until the request for the job fails; then the service works again."""
     double.faults = dict.fromkeys(range(8, 60), fault)
     assert submit(double, folder, to=to).returncode == 5
     assert record_of(folder)["job"] == {"state": "asked"}
@@ -150,7 +150,7 @@ def test_changed_while_the_job_is_in_doubt(
 
 @both
 def test_again_submits_no_second_job_by_accident(to: str, tmp_path: Path) -> None:
-    """The same dataset, whose job exists after all: it is recorded, and the user decides."""
+    """If the job in doubt exists, it is recorded, and the user decides."""
     folder = write_dataset(tmp_path, to)
     with running_double() as double:
         submitted_in_doubt(double, folder, to, "after")
@@ -168,7 +168,7 @@ def test_again_submits_no_second_job_by_accident(to: str, tmp_path: Path) -> Non
 
 
 def test_again_looks_where_the_job_was_asked_for(tmp_path: Path) -> None:
-    """In its namespace; another host is not asked, and the right one is named."""
+    """--again looks in the job's namespace, and rejects another host, naming the right one."""
     folder = write_dataset(tmp_path, "customizer-rl")
     with running_double() as double, running_double() as other:
         submitted_in_doubt(double, folder, "customizer-rl", "after")
@@ -190,7 +190,7 @@ def test_again_looks_where_the_job_was_asked_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["401", "403"])
 def test_no_entry(kind: str, tmp_path: Path) -> None:
-    """Exit 5, and how a token is given."""
+    """Exits 5 and says how to pass a token."""
     folder = write_dataset(tmp_path)
     with running_double(faults={2: kind}) as double:
         done = submit(double, folder)
@@ -200,7 +200,7 @@ def test_no_entry(kind: str, tmp_path: Path) -> None:
 
 
 def test_a_token_that_expires_is_read_again(tmp_path: Path) -> None:
-    """The file with the token has a new one by then."""
+    """A token that expires is read again from its file."""
     folder = write_dataset(tmp_path / "data")
     place = tmp_path / "token"
     place.write_text("old-token\n")
@@ -222,7 +222,7 @@ def test_a_token_that_expires_is_read_again(tmp_path: Path) -> None:
 
 @both
 def test_secrets_are_nowhere(to: str, tmp_path: Path) -> None:
-    """Not in output, errors, the record or a dry run, even if the service repeats them."""
+    """Secrets are in no output, error, record or dry run, even if the service repeats them."""
     folder = write_dataset(tmp_path, to)
     with running_double(token="another") as double:  # noqa: S106
         done = submit(double, folder, *WITH_TOKEN, to=to, env=ENV)
@@ -256,7 +256,7 @@ def test_a_bug_shows_no_token(
 
 @pytest.mark.parametrize("token", ["two words", "new\nline", "caf\u00e9"])
 def test_a_token_that_no_header_holds(token: str, tmp_path: Path) -> None:
-    """It is not quoted in the error."""
+    """An invalid token is rejected without being quoted."""
     folder = write_dataset(tmp_path)
     with running_double() as double:
         done = submit(double, folder, *WITH_TOKEN, env={"TOK": token})
@@ -267,7 +267,7 @@ def test_a_token_that_no_header_holds(token: str, tmp_path: Path) -> None:
 
 
 def test_redirects_are_not_followed(tmp_path: Path) -> None:
-    """Not even to a host that is named."""
+    """Redirects are not followed, not even to a known host."""
     folder = write_dataset(tmp_path)
     with running_double() as other, running_double(redirect_to=other.url) as double:
         done = submit(double, folder, *WITH_TOKEN, env=ENV)
@@ -277,7 +277,7 @@ def test_redirects_are_not_followed(tmp_path: Path) -> None:
 
 
 def test_uploads_go_to_named_hosts_only(tmp_path: Path) -> None:
-    """Where the store sends large files elsewhere, the user must have named that host."""
+    """Large files go to another host only if the user allowed it."""
     folder = write_dataset(tmp_path)
     with running_double() as storage, running_double(lfs_from=1, lfs_host=storage.url) as double:
         refused = submit(double, folder)
@@ -293,7 +293,7 @@ def test_uploads_go_to_named_hosts_only(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl here")
 def test_tls_is_verified(tmp_path: Path) -> None:
-    """A certificate that nobody vouches for is refused; one that is named is accepted."""
+    """An untrusted certificate is rejected; one given by the user is accepted."""
     import ssl
 
     key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
@@ -313,7 +313,7 @@ def test_tls_is_verified(tmp_path: Path) -> None:
 
 
 def test_nobody_is_there(tmp_path: Path) -> None:
-    """Exit 5 after a few attempts."""
+    """Exits 5 after a few attempts if there is no server."""
     folder = write_dataset(tmp_path)
     with running_double() as double:
         pass
@@ -325,7 +325,7 @@ def test_nobody_is_there(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_leaves_the_job_alone(tmp_path: Path) -> None:
-    """It says how to go on, and `watch` does."""
+    """After Ctrl-C, the message says how to continue, and `watch` does."""
     folder = write_dataset(tmp_path)
     with running_double(script=[{"status": "running"}]) as double:
         process = started(double, folder)
@@ -345,7 +345,7 @@ def test_ctrl_c_leaves_the_job_alone(tmp_path: Path) -> None:
 
 
 def test_two_at_once(tmp_path: Path) -> None:
-    """The second one is told so, until the job is submitted."""
+    """A second run at the same time is rejected until the job is submitted."""
     folder = write_dataset(tmp_path)
     with running_double(faults={8: "slow"}) as double:
         process = started(double, folder)

@@ -1,4 +1,4 @@
-"""What people see of a submission on a terminal, and what it says about requests."""
+"""What a submission shows on a terminal, and the messages about requests."""
 
 import os
 import pty
@@ -31,7 +31,7 @@ ready       default/tuned@cust-1 at http://model.example
 
 
 def seen_on_a_terminal(*words: str) -> tuple[str, str]:
-    """All that a run draws, and what is left on the screen."""
+    """Everything that a run draws, and the final screen."""
     process, terminal = pty.fork()
     if not process:
         os.execv(sys.executable, [sys.executable, "-m", "prefpairs", *words])  # noqa: S606
@@ -39,7 +39,7 @@ def seen_on_a_terminal(*words: str) -> tuple[str, str]:
     while True:
         try:
             data = os.read(terminal, 4096)
-        except OSError:  # its end, on Linux
+        except OSError:  # the end of the terminal, on Linux
             break
         if not data:
             break
@@ -51,7 +51,7 @@ def seen_on_a_terminal(*words: str) -> tuple[str, str]:
 
 
 def test_lines_replace_each_other(tmp_path: Path) -> None:
-    """Each step leaves one line; the job's states were seen in between."""
+    """Each step leaves one line; the job's states are shown in between."""
     folder = write_dataset(tmp_path)
     with running_double(script=SCRIPT) as double:
         words = [*options_for(double), "--deploy-on-completion", "true"]
@@ -62,7 +62,7 @@ def test_lines_replace_each_other(tmp_path: Path) -> None:
 
 
 def test_what_a_service_says_controls_no_terminal(tmp_path: Path) -> None:
-    """Escapes in its words are written out."""
+    """Control characters in a service's messages are escaped."""
     folder = write_dataset(tmp_path)
     script = [{"status": "failed", "status_logs": [{"detail": "\x1b[31mred \u202e"}]}]
     with running_double(script=script) as double:
@@ -74,7 +74,7 @@ def test_what_a_service_says_controls_no_terminal(tmp_path: Path) -> None:
 def test_an_upload_in_bytes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of the files, not of what base64 makes of them; it never exceeds the total."""
+    """Progress counts bytes of the files, not of their base64, and never exceeds the total."""
     monkeypatch.setattr("prefpairs.cli.terminal.submit_text._PERIOD", 0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
@@ -92,7 +92,7 @@ def test_an_upload_in_bytes(
 
 
 def test_an_upload_that_was_there() -> None:
-    """Nothing was sent; old files are counted."""
+    """Nothing is uploaded twice; existing files are counted."""
     facts = {"sent": 0, "files": 1, "bytes": 999, "deleted": ["training/old.jsonl"]}
     assert event_line("upload", facts) == (
         "upload      1 file, 999 bytes: were there already, 1 old file deleted; "

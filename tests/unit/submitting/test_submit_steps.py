@@ -1,4 +1,4 @@
-"""`submit`: the steps in order, with their requests, and what they do when something is there."""
+"""`submit`: the steps and their requests, also if something already exists."""
 
 import base64
 import hashlib
@@ -53,7 +53,7 @@ both = pytest.mark.parametrize("to", ["customizer", "customizer-rl"])
 
 @both
 def test_from_a_dataset_to_a_deployed_model(to: str, tmp_path: Path) -> None:
-    """The requests in their order; the files arrive; the record says what was done."""
+    """The requests are in order, the files arrive, and the record has all steps."""
     folder = write_dataset(tmp_path, to)
     with running_double() as double:
         done = submit(double, folder, *DEPLOY, to=to)
@@ -69,7 +69,7 @@ def test_from_a_dataset_to_a_deployed_model(to: str, tmp_path: Path) -> None:
 
 @both
 def test_a_dry_run_shows_the_requests_of_a_run(to: str, tmp_path: Path) -> None:
-    """All of them, with their bodies, but those that only wait; nothing connects or is written."""
+    """--dry-run shows all requests with bodies, except waiting; nothing connects or is written."""
     folder = write_dataset(tmp_path, to)
     with running_double(token="sekret") as double:  # noqa: S106
         words = (*DEPLOY, "--token-from", "env:TOK")
@@ -92,7 +92,7 @@ def test_a_dry_run_shows_the_requests_of_a_run(to: str, tmp_path: Path) -> None:
 
 
 def test_the_bodies_of_the_first_generation(tmp_path: Path) -> None:
-    """Field by field."""
+    """Each field is as expected."""
     folder = write_dataset(tmp_path)
     with running_double() as double:
         assert submit(double, folder, *DEPLOY).returncode == 0
@@ -148,7 +148,7 @@ def test_the_bodies_of_the_first_generation(tmp_path: Path) -> None:
 
 
 def test_large_files_go_by_lfs(tmp_path: Path) -> None:
-    """Under their SHA-256, where the store says, with its headers and without the user's token."""
+    """Uploaded by SHA-256 where the store says, with its headers and without the user's token."""
     folder = write_dataset(tmp_path, count=500)
     with running_double(token="sekret", lfs_from=5000) as double:  # noqa: S106
         done = submit(double, folder, "--token-from", "env:TOK", env={"TOK": "sekret"})
@@ -163,7 +163,7 @@ def test_large_files_go_by_lfs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lfs_from", [1, 10**9])
 def test_files_of_many_blocks(lfs_from: int, tmp_path: Path) -> None:
-    """Half a megabyte arrives as it is, as base64 and by LFS, whatever the last block is."""
+    """Half a megabyte arrives unchanged, as base64 and by LFS, with any size of the last block."""
     for count in (4000, 4001, 4002):
         folder = write_dataset(tmp_path / str(count), count=count)
         with running_double(lfs_from=lfs_from) as double:
@@ -175,7 +175,7 @@ def test_files_of_many_blocks(lfs_from: int, tmp_path: Path) -> None:
 
 
 def test_the_token_goes_to_the_data_store_only(tmp_path: Path) -> None:
-    """And without a token there is no such header at all."""
+    """Only the Data Store gets the token; without a token, there is no such header."""
     folder = write_dataset(tmp_path)
     with running_double() as double:
         assert submit(double, folder).returncode == 0
@@ -193,7 +193,7 @@ def test_the_token_goes_to_the_data_store_only(tmp_path: Path) -> None:
 
 @both
 def test_what_exists_is_left_as_it_is(to: str, tmp_path: Path) -> None:
-    """The second submission of a dataset sends no file again."""
+    """A second submission of a dataset uploads no file again."""
     folder = write_dataset(tmp_path, to)
     with running_double() as double:
         assert submit(double, folder, to=to).returncode == 0
@@ -208,7 +208,7 @@ def test_what_exists_is_left_as_it_is(to: str, tmp_path: Path) -> None:
 
 @both
 def test_files_of_another_run_are_not_overwritten_unasked(to: str, tmp_path: Path) -> None:
-    """Neither are other files left there, which would be trained on, too."""
+    """Files of another run are not overwritten, nor others left there, without --overwrite."""
     folder = write_dataset(tmp_path / "a", to)
     other = write_dataset(tmp_path / "b", to, count=5)
     with running_double() as double:
@@ -230,7 +230,7 @@ def test_files_of_another_run_are_not_overwritten_unasked(to: str, tmp_path: Pat
 
 
 def test_validation_of_another_run_is_not_used(tmp_path: Path) -> None:
-    """A dataset without a validation file would be validated on an earlier one's."""
+    """Without a validation file, one from an earlier run must not be used."""
     train, val = PATHS["customizer"]
     folder = write_dataset(tmp_path / "a")
     other = write_dataset(tmp_path / "b", count=5)
@@ -248,7 +248,7 @@ def test_validation_of_another_run_is_not_used(tmp_path: Path) -> None:
 
 
 def test_a_dataset_of_other_files_under_the_same_name(tmp_path: Path) -> None:
-    """It is registered already, with other files: that is not what is trained on."""
+    """A name registered with other files is rejected, since these would be trained on."""
     folder = write_dataset(tmp_path)
     with running_double() as double:
         double.datasets["games/moves"] = {"files_url": "hf://datasets/others/moves"}
@@ -259,7 +259,7 @@ def test_a_dataset_of_other_files_under_the_same_name(tmp_path: Path) -> None:
 
 
 def test_a_dataset_that_would_be_lost_is_not_sent(tmp_path: Path) -> None:
-    """`validate` says why; nothing connects."""
+    """A dataset that `validate` rejects is not sent."""
     folder = write_dataset(tmp_path)
     (folder / PATHS["customizer"][0]).write_text('{"prompt": "x", "chosen": "a"}\n')
     with running_double() as double:
@@ -270,7 +270,7 @@ def test_a_dataset_that_would_be_lost_is_not_sent(tmp_path: Path) -> None:
 
 
 def test_a_job_under_its_own_name(tmp_path: Path) -> None:
-    """--output-model and --deployment-name are sent; a deployment of that name is not taken."""
+    """Both names are sent; a deployment that already has the name is not changed."""
     folder = write_dataset(tmp_path)
     words = (*DEPLOY, "--output-model", "games/tuned", "--deployment-name", "player")
     with running_double() as double:
@@ -288,7 +288,7 @@ def test_a_job_under_its_own_name(tmp_path: Path) -> None:
 
 
 def test_no_validation_file(tmp_path: Path) -> None:
-    """The service splits off rows itself, which is said."""
+    """The service splits off validation rows itself, and a note says so."""
     folder = write_dataset(tmp_path)
     (folder / PATHS["customizer"][1]).unlink()
     with running_double() as double:
@@ -298,7 +298,7 @@ def test_no_validation_file(tmp_path: Path) -> None:
 
 
 def test_no_wait(tmp_path: Path) -> None:
-    """The job is submitted, and nobody looks at it."""
+    """--no-wait submits the job without watching it."""
     folder = write_dataset(tmp_path)
     with running_double() as double:
         assert submit(double, folder, "--no-wait").returncode == 0
@@ -309,7 +309,7 @@ def test_no_wait(tmp_path: Path) -> None:
 
 
 def test_a_job_by_its_id(tmp_path: Path) -> None:
-    """Where there is no directory, the host says where to look."""
+    """A job without a dataset folder can be watched by its ID and host."""
     folder = write_dataset(tmp_path)
     with running_double(script=[{"status": "running"}]) as double:
         assert submit(double, folder, "--no-wait").returncode == 0
@@ -325,7 +325,7 @@ def test_a_job_by_its_id(tmp_path: Path) -> None:
 
 
 def test_a_second_submission_needs_a_word(tmp_path: Path) -> None:
-    """The same command again submits nothing."""
+    """Submitting again requires --again; otherwise nothing is submitted."""
     folder = write_dataset(tmp_path)
     with running_double() as double:
         assert submit(double, folder).returncode == 0
@@ -366,7 +366,7 @@ _STATES: list[tuple[list[dict[str, Any]], int, str]] = [
 def test_how_a_job_ends(
     script: list[dict[str, Any]], code: int, error: str, tmp_path: Path
 ) -> None:
-    """Each end has its exit code; what a service does not know crashes nothing."""
+    """Each final state has its exit code; unknown ones do not crash."""
     folder = write_dataset(tmp_path)
     with running_double(script=script) as double:
         done = submit(double, folder)
@@ -377,7 +377,7 @@ def test_how_a_job_ends(
 
 @pytest.mark.parametrize(("script", "code"), [(["pending"], 7), (["pending", "failed"], 1)])
 def test_how_a_deployment_ends(script: list[str], code: int, tmp_path: Path) -> None:
-    """It may take too long, or fail; `watch` waits again."""
+    """A deployment may take too long or fail; `watch` waits again."""
     folder = write_dataset(tmp_path)
     with running_double(deployment_script=script) as double:
         done = submit(double, folder, *DEPLOY, "--deployment-timeout-seconds", "0.1")
@@ -389,7 +389,7 @@ def test_how_a_deployment_ends(script: list[str], code: int, tmp_path: Path) -> 
 
 
 def test_what_a_watch_tells(tmp_path: Path) -> None:
-    """Each change, once; fields that the service leaves out are left out."""
+    """Each change is printed once; fields that the service omits are omitted."""
     script: list[dict[str, object]] = [
         {"status": "created"},
         {"status": "created"},
