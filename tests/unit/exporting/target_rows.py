@@ -1,4 +1,4 @@
-"""Pairs, and what targets make of them."""
+"""Pairs, and the rows that targets make of them."""
 
 from typing import Any
 
@@ -18,9 +18,9 @@ TOLD = (
     "\n</tools>\nTo call one, write its name and arguments as JSON:\n"
     '<tool_call>\n{"name": ..., "arguments": ...}\n</tool_call>'
 )
-"""The tools, told in a system message."""
+"""The tools as described in a system message."""
 CALLED = '<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>'
-"""A call of the tool, as text."""
+"""A tool call as text."""
 
 
 CHATML = (
@@ -32,46 +32,46 @@ CHATML = (
     "{%- endfor %}{{- '<|im_end|>\\n' }}{%- endfor %}"
     "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}"
 )
-"""A chat template with calls of tools and thinking."""
+"""A chat template with tool calls and thinking."""
 
 
 def letters(text: str) -> tuple[list[int], list[tuple[int, int]]]:
-    """A token for each letter."""
+    """A token for each character."""
     return [*map(ord, text)], [(place, place + 1) for place in range(len(text))]
 
 
 TOKENS = Tokenization(encode=letters, chat=ChatRenderer(CHATML, {}))
-"""The plainest way to make tokens."""
+"""The simplest tokenization."""
 
 
 def user(content: Any) -> Row:
-    """What the user says."""
+    """A user message."""
     return {"role": "user", "content": content}
 
 
 def model(content: Any, **more: Any) -> Row:
-    """What the model says."""
+    """An assistant message."""
     return {"role": "assistant", "content": content, **more}
 
 
 def told(content: str, call: str = "call_1") -> Row:
-    """What a tool says."""
+    """A tool result."""
     return {"role": "tool", "content": content, "tool_call_id": call}
 
 
 def system(content: str) -> Row:
-    """What the system message says."""
+    """A system message."""
     return {"role": "system", "content": content}
 
 
 def call(arguments: Any = '{"a": 1}', number: int = 1) -> Row:
-    """A call of the tool."""
+    """A tool call."""
     function = {"name": "add", "arguments": arguments}
     return {"id": f"call_{number}", "type": "function", "function": function}
 
 
 def calling(arguments: Any = '{"a": 1}', content: str = "", **more: Any) -> Row:
-    """The model calls the tool."""
+    """An assistant message with a tool call."""
     return model(content, **more, tool_calls=[call(arguments)])
 
 
@@ -82,7 +82,7 @@ def pair(prompt: Any, chosen: Any, rejected: Any, **more: Any) -> Pair:
 
 
 def rows_of(name: str, given: Pair, **words: Any) -> list[Row]:
-    """The rows of a pair, as `export` asks for them when nothing else is said."""
+    """The rows of a pair with `export`'s defaults."""
     target = target_named(name)
     release = target.releases[-1] if target.releases else ""
     asked = {"tool_args": target.tool_args, "release": release, "tokenization": TOKENS, **words}
@@ -94,7 +94,7 @@ def rows_of(name: str, given: Pair, **words: Any) -> list[Row]:
 def extras_of(
     name: str, *sides: str, release: str = "", shape: frozenset[str] = frozenset()
 ) -> Any:
-    """The files around a dataset of these sides."""
+    """The files next to a dataset with these splits."""
     target = target_named(name)
     release = release or (target.releases[-1] if target.releases else "")
     files = {side: target.files[side] for side in sides}
@@ -110,4 +110,4 @@ DEEP = pair(
     [model("Nay")],
     tools=TOOLS,
 )
-"""A pair with everything that not all targets can hold."""
+"""A pair with everything that some targets cannot represent."""

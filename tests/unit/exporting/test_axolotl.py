@@ -24,7 +24,7 @@ def test_row() -> None:
 
 
 def test_white_space_around_answers() -> None:
-    """Templates trim it, so it goes; answers that are equal then are no pair."""
+    """Templates trim it, so it is removed; answers that become equal are dropped."""
     (row,) = rows_of("axolotl", pair("Q", "\n Aye, aye \n", "Nay"))
     assert row["chosen"] == model("Aye, aye")
     with pytest.raises(CannotExport) as caught:
@@ -34,7 +34,7 @@ def test_white_space_around_answers() -> None:
 
 @pytest.mark.parametrize("text", ["2", "a", "user", "26 Jul", "model", "[INST]"])
 def test_answers_that_would_be_cut_wrongly(text: str) -> None:
-    """Their text is in what templates write before them."""
+    """Answers whose text occurs in the template's own text would be cut in the wrong place."""
     assert is_miscut(text)
     for answers in ((text, "Nay"), ("Nay", text)):
         with pytest.raises(CannotExport) as caught:
@@ -43,12 +43,12 @@ def test_answers_that_would_be_cut_wrongly(text: str) -> None:
 
 
 def test_answers_that_are_found() -> None:
-    """All others."""
+    """All other answers are found."""
     assert not any(map(is_miscut, ["Aye", "42", "No.", "2031", "I am Qwen", "é"]))
 
 
 def test_reading() -> None:
-    """An answer is a message, or a list or a text from another program."""
+    """An answer is a message; other programs also write a list or a text."""
     (row,) = rows_of("axolotl", DEEP)
     assert read(row)["prompt"][0]["role"] == "system"
     others = read({"messages": [user("Q")], "chosen": [model("A")], "rejected": "B", "k": 1})
@@ -59,7 +59,7 @@ def test_reading() -> None:
 
 
 def test_configuration() -> None:
-    """The files that are there, each with how to read it."""
+    """Lists the existing files, each with how to read it."""
     data = "    ds_type: json\n    split: train\n    type: chat_template.default\n"
     alone, both = (
         extras_of("axolotl", *sides)["dpo.yaml"] for sides in (("train",), ("train", "val"))
@@ -70,6 +70,6 @@ def test_configuration() -> None:
 
 
 def test_system_message() -> None:
-    """It is the first message."""
+    """The system message is the first message."""
     (row,) = rows_of("axolotl", pair([system("S"), user("Q")], "Aye", "Nay"))
     assert row["messages"] == [system("S"), user("Q")]

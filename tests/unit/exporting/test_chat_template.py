@@ -1,4 +1,4 @@
-"""What chat templates can render, seen by rendering with them."""
+"""What chat templates can render, found by rendering with them."""
 
 import sys
 from typing import Any
@@ -19,13 +19,13 @@ TYPED = "{{ tools[0].function.parameters.properties.word.type }}"
 
 
 def _template(arguments: str = "", before: str = "", said: str = SAID) -> str:
-    """A template with a form of its own for arguments."""
+    """A template with its own format of arguments."""
     calls = f"{{% for call in message.tool_calls or [] %}}{arguments}{{% endfor %}}"
     return f"{before}{{%- for message in messages %}}{said}{calls}\n{{% endfor %}}"
 
 
 def test_plain_template() -> None:
-    """Roles and contents: calls and thinking are not seen."""
+    """A template with only roles and contents shows neither calls nor thinking."""
     assert facts_of(_template()) == TemplateFacts(tool_args=None, reasoning=False, system=True)
 
 
@@ -52,7 +52,7 @@ def test_plain_template() -> None:
     ],
 )  # fmt: skip
 def test_form_of_arguments(arguments: str, expected: Any) -> None:
-    """Where they come out once, and not quoted twice; objects where both do."""
+    """The form in which arguments appear once and not quoted twice; objects if both work."""
     assert facts_of(_template(arguments)).tool_args == expected
 
 
@@ -67,7 +67,7 @@ def test_form_of_arguments(arguments: str, expected: Any) -> None:
     ],
 )
 def test_thinking(said: str, expected: bool) -> None:
-    """Seen where the last turn shows it."""
+    """Thinking is recognized if the last turn shows it."""
     assert facts_of(_template(said=said)).reasoning is expected
 
 
@@ -81,12 +81,12 @@ def test_thinking(said: str, expected: bool) -> None:
     ],
 )
 def test_system_messages(before: str, said: str, expected: bool) -> None:
-    """Refused or left out is the same."""
+    """A template that rejects or omits system messages does not support them."""
     assert facts_of(_template(before=before, said=said)).system is expected
 
 
 def test_surroundings_of_transformers() -> None:
-    """The tags, names and spaces that templates rely on."""
+    """Tags, names and white space handling that templates rely on."""
     template = (
         "{{ bos_token }}{{ strftime_now('%d %b %Y') }}\n"
         "{% for message in messages %}\n"
@@ -114,7 +114,7 @@ def test_surroundings_of_transformers() -> None:
     ],
 )
 def test_what_renders_no_chat(source: str) -> None:
-    """Both the question and the answer must come out."""
+    """A template must render both the question and the answer."""
     with pytest.raises(UsageError) as caught:
         facts_of(source)
     assert caught.value.problem == "--template: it does not render a chat of a user and the model"
@@ -122,7 +122,7 @@ def test_what_renders_no_chat(source: str) -> None:
 
 
 def test_syntax() -> None:
-    """The error of the library, with its line."""
+    """A syntax error shows the library's message with its line."""
     with pytest.raises(UsageError) as caught:
         facts_of("{{ messages }}\n{% for message %}")
     assert caught.value.problem.startswith("--template: ")
@@ -130,7 +130,7 @@ def test_syntax() -> None:
 
 
 def test_sandbox() -> None:
-    """A template gets at nothing but the conversation."""
+    """A template can access and change nothing but its output."""
     with pytest.raises(UsageError, match="does not render a chat"):
         facts_of(_template(before="{{ ''.__class__.__mro__[1].__subclasses__() }}"))
     with pytest.raises(UsageError, match="does not render a chat"):
@@ -173,12 +173,12 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_sentence(facts: TemplateFacts, sentence: str) -> None:
-    """What was seen, for people."""
+    """A description of what the template renders."""
     assert facts.sentence() == sentence
 
 
 def test_arguments_that_python_prints() -> None:
-    """Braces and single quotes are no JSON: then text is what the template wants."""
+    """Braces with single quotes are not JSON, so the template needs text."""
     source = (
         "{% for m in messages %}{{ m.role }}: {{ m.content }}"
         "{% for c in m.tool_calls or [] %}{{ c.function.arguments }}{% endfor %}{% endfor %}"
@@ -191,7 +191,7 @@ def test_arguments_that_python_prints() -> None:
     [("{{ " + "[" * 2000, "it is nested too deeply"), ("{{ " + "1" * 5000, "Exceeds the limit")],
 )
 def test_what_the_compiler_cannot_bear(source: str, problem: str) -> None:
-    """It is refused as any other template that is wrong."""
+    """A template that crashes the compiler is rejected like other invalid ones."""
     with pytest.raises(UsageError) as caught:
         facts_of(source)
     assert caught.value.problem.startswith(f"--template: {problem}")

@@ -18,14 +18,14 @@ def test_row() -> None:
 
 
 def test_last_message() -> None:
-    """As the NeMo Agent Toolkit writes it: a text."""
+    """With --last-message, the prompt is a text, as the NeMo Agent Toolkit writes it."""
     given = pair([system("S"), user("Q")], "A", "B")
     (row,) = rows_of("customizer", given, last_message=True)
     assert row == {"prompt": "Q", "chosen_response": "A", "rejected_response": "B"}
 
 
 def test_reading() -> None:
-    """The same columns."""
+    """The same columns are read back."""
     row = {"prompt": "Q", "chosen_response": "A", "rejected_response": "B"}
     assert target_named("customizer").rules.read(row) == {
         "prompt": "Q",
@@ -35,7 +35,7 @@ def test_reading() -> None:
 
 
 def test_job() -> None:
-    """A body that trains with DPO."""
+    """The body of a DPO job."""
     job = json.loads(extras_of("customizer", "train")["job.json"])
     assert job["dataset"] == {"name": "preferences", "namespace": "default"}
     assert job["hyperparameters"]["training_type"] == "dpo"

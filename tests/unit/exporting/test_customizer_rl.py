@@ -8,7 +8,7 @@ from prefpairs.targets.customizer_rl import read
 
 
 def test_row() -> None:
-    """As NeMo RL has it."""
+    """The same row as for NeMo RL."""
     assert rows_of("customizer-rl", PLAIN) == [
         {
             "prompt": [user("Q")],
@@ -24,18 +24,18 @@ def test_row() -> None:
 
 
 def test_messages_of_roles_and_texts() -> None:
-    """Nothing else is accepted there."""
+    """Only messages of roles and texts are written, since nothing else is accepted."""
     (row,) = rows_of("customizer-rl", DEEP)
     assert {tuple(turn) for turn in row["prompt"]} == {("role", "content")}
 
 
 def test_reading() -> None:
-    """A row is a pair already."""
+    """Rows are pairs already."""
     (row,) = rows_of("customizer-rl", PLAIN)
     assert read(row) == row
 
 
 def test_job() -> None:
-    """A specification that trains with DPO."""
+    """The specification of a DPO job."""
     job = json.loads(extras_of("customizer-rl", "train")["job.json"])
     assert (job["dataset"], job["training"]["type"]) == ("default/preferences", "dpo")

@@ -16,7 +16,7 @@ def _dataset(shape: frozenset[str]) -> Dataset:
 
 
 def test_card_of_plain_chats() -> None:
-    """Files and types in YAML; columns that no row has are left out."""
+    """Files and types in YAML; columns that no row has are omitted."""
     shape = shape_of(rows_of("trl", PLAIN)[0])
     splits = {"train": "train", "val": "validation"}
     assert card(_dataset(shape), dict.fromkeys(COLUMNS), splits) == (

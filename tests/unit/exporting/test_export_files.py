@@ -1,4 +1,4 @@
-"""Pairs to the dataset of a trainer."""
+"""Exports pairs to the dataset of a trainer."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def _export(
     ledger: Ledger | None = None,
     **more: Any,
 ) -> dict[str, list[bytes]]:
-    """Export files, each to its side, and with sides also the files around them."""
+    """Export files, each to its split; with splits, also the files next to the data."""
     files = contents if isinstance(contents, Mapping) else {"0.jsonl": data_of(contents)}
     for name, content in files.items():
         (folder / name).write_bytes(content)
@@ -69,7 +69,7 @@ def _rows(lines: Sequence[bytes]) -> list[Row]:
 
 
 def test_rows(tmp_path: Path) -> None:
-    """Those that bring a column stand first, and all have it."""
+    """Rows with new columns come first, and all rows have all columns."""
     found = _rows(_export(tmp_path, ROWS)[WHOLE])
     assert [row["prompt"][0]["content"] for row in found] == ["Q1", "Q3", "Q2"]
     assert [row["score_gap"] for row in found] == [None, 1.0, None]
@@ -82,7 +82,7 @@ def test_rows(tmp_path: Path) -> None:
 
 
 def test_report(tmp_path: Path) -> None:
-    """Rows, the stage, and the pairs that are written."""
+    """The ledger has rows, the stage, and the pairs written."""
     ledger = Ledger()
     _export(tmp_path, ROWS, ledger=ledger)
     (stage,) = ledger.stages
@@ -94,7 +94,7 @@ def test_report(tmp_path: Path) -> None:
 
 
 def test_what_is_noticed(tmp_path: Path) -> None:
-    """Counted for pairs that are written, and for no others."""
+    """Notes are counted only for pairs that are written."""
     ledger = Ledger()
     rows = [{**PLAIN, "chosen": THOUGHT}, {**PLAIN, "chosen": THOUGHT, "rejected": "hm"}]
     _export(tmp_path, [*rows, ROWS[0]], ledger=ledger)
@@ -106,14 +106,14 @@ def test_what_is_noticed(tmp_path: Path) -> None:
 
 
 def test_losses_that_are_refused(tmp_path: Path) -> None:
-    """An error that names the pair, the target and what would be lost."""
+    """With --lossy refuse, the error names the pair, the target and the loss."""
     with pytest.raises(CannotHold) as caught:
         _export(tmp_path, [{**PLAIN, "chosen": THOUGHT, "tools": TOOLS}], "nemo-rl", lossy="refuse")
     assert caught.value.codes == ["reasoning_as_text", "tools_as_text"]
 
 
 def test_sides(tmp_path: Path) -> None:
-    """Each input to its side; columns are those of all sides, and files around them know both."""
+    """Each input goes to its split; all splits have the same columns, and the files list both."""
     files = {
         "a.jsonl": data_of(ROWS[:2]),
         "b.jsonl": data_of(ROWS[2:3]),
@@ -132,14 +132,14 @@ def test_sides(tmp_path: Path) -> None:
 
 
 def test_target_that_needs_no_types(tmp_path: Path) -> None:
-    """Its rows are written as they come."""
+    """For a target without typed columns, rows are written in input order."""
     found = _rows(_export(tmp_path, ROWS, "openai")[WHOLE])
     assert [row["input"]["messages"][0]["content"] for row in found] == ["Q1", "Q2", "Q3"]
     assert ["tools" in row["input"] for row in found] == [False, False, True]
 
 
 def test_answers_one_by_one(tmp_path: Path) -> None:
-    """Each once, none with two labels; prompts take turns, and the note says how many."""
+    """Each answer once, none with two labels; prompts alternate, and a note has the counts."""
     ledger = Ledger()
     rows = [
         {**PLAIN, "prompt": "Q1"},
@@ -170,7 +170,7 @@ def test_answers_one_by_one(tmp_path: Path) -> None:
 
 
 def test_rows_of_other_trainers(tmp_path: Path) -> None:
-    """What one target wrote is input to another."""
+    """Rows written for one target can be exported to another."""
     for name in ("nemo-rl", "openai", "ms-swift", "llamafactory"):
         lines = _export(tmp_path, ROWS, name)[WHOLE]
         again = _rows(_export(tmp_path, {"x.jsonl": b"".join(lines)}, "trl")[WHOLE])
@@ -186,7 +186,7 @@ def test_rows_of_other_trainers(tmp_path: Path) -> None:
 
 
 def test_nothing_came_out(tmp_path: Path) -> None:
-    """An error, unless it is allowed; then the files around it are there, too."""
+    """An empty result is an error, unless allowed; then the files next to it are written, too."""
     with pytest.raises(NothingCameOut):
         _export(tmp_path, ROWS[3:], allow_empty=False)
     found = _export(tmp_path, ROWS[3:], sides={"0.jsonl": "train"})
@@ -196,7 +196,7 @@ def test_nothing_came_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["trl", "trl-kto", "llamafactory"])
 def test_bad_row(tmp_path: Path, name: str) -> None:
-    """Nothing is written, or what is left is as if it had not been."""
+    """A bad row fails the run, or is skipped without affecting others."""
     torn = {"0.jsonl": data_of(ROWS[:2]) + b"{torn\n" + data_of(ROWS[2:])}
     with pytest.raises(BadRecords):
         _export(tmp_path, torn, name)
@@ -205,5 +205,5 @@ def test_bad_row(tmp_path: Path, name: str) -> None:
 
 
 def test_limit(tmp_path: Path) -> None:
-    """So many rows of all inputs."""
+    """A limit counts the rows of all inputs."""
     assert len(_export(tmp_path, ROWS, limit=2)[WHOLE]) == 2

@@ -1,4 +1,4 @@
-"""The options of export, and a run of it."""
+"""The options of export, and runs of it."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def _run(**words: Any) -> None:
 
 
 def _files(folder: str) -> dict[str, int]:
-    """The number of lines of each file."""
+    """The number of lines in each file."""
     found = [path for path in Path(folder).rglob("*") if path.is_file()]
     return {
         str(path.relative_to(folder)): len(path.read_bytes().splitlines()) for path in sorted(found)
@@ -57,12 +57,12 @@ def _plan(to: str, **words: Any) -> Any:
     return export_plan(to, filled(ExportOptions, words), None)
 
 
-# Words ------------------------------------------------------------------------------------
+# Options ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_plan_of_no_words(name: str) -> None:
-    """What the target wants, for its newest release."""
+    """Defaults are the target's, for its newest release."""
     plan, target = _plan(name), target_named(name)
     release = target.releases[-1] if target.releases else ""
     assert plan.target is target
@@ -72,7 +72,7 @@ def test_plan_of_no_words(name: str) -> None:
 
 
 def test_plan_of_all_words() -> None:
-    """Each option gets where it belongs."""
+    """Each option sets its field."""
     words = {
         "turns": "all",
         "lossy": "drop",
@@ -88,7 +88,7 @@ def test_plan_of_all_words() -> None:
 
 
 def test_host() -> None:
-    """The target as it is read there."""
+    """--host selects the variant of the target."""
     assert _plan("openai", host="together").target.supports == ChatSupport()
     default = target_named("openai")
     assert _plan("openai", host="azure").target == replace(default, note="")
@@ -122,14 +122,14 @@ def test_host() -> None:
     ],
 )
 def test_words_that_a_target_does_not_know(to: str, words: dict[str, Any], message: str) -> None:
-    """An error that names the word."""
+    """An option that the target does not have is an error that names it."""
     with pytest.raises(UsageError) as caught:
         _plan(to, **words)
     assert message in error_sentences(caught.value)[0][0]
 
 
 def test_unknown_target() -> None:
-    """An error, before anything is written."""
+    """An unknown target is rejected before anything is written."""
     with pytest.raises(UnknownWord):
         _run(to="torch", output="out.jsonl")
     assert os.listdir() == ["in"]
@@ -156,7 +156,7 @@ def test_unknown_target() -> None:
     ],
 )
 def test_side_of_a_file(name: str, side: str) -> None:
-    """Whole words of its name, else the whole name of its folder."""
+    """The split is a whole word in the file's name, else the whole name of its folder."""
     assert side_of(f"/test/runs/{name}") == side
 
 
@@ -164,7 +164,7 @@ def test_side_of_a_file(name: str, side: str) -> None:
 
 
 def test_one_file() -> None:
-    """All inputs together, in their order."""
+    """All inputs go to one file, in order."""
     _run(output="out.jsonl")
     rows = [json.loads(line) for line in Path("out.jsonl").read_bytes().splitlines()]
     assert [row["prompt"][0]["content"] for row in rows] == ["Q0", "Q1", "Q2", "Q3"]
@@ -184,7 +184,7 @@ def test_one_file() -> None:
     ],
 )
 def test_folder(to: str, files: dict[str, int]) -> None:
-    """The sides under the names that the trainer has for them, and the files around them."""
+    """The splits have the trainer's file names, next to its other files."""
     _run(to=to, out_dir="d")
     found = _files("d")
     around = set(target_named(to).extra_names)
@@ -193,7 +193,7 @@ def test_folder(to: str, files: dict[str, int]) -> None:
 
 
 def test_folder_without_sides() -> None:
-    """All is training data; a side of an earlier run goes, and other files stay."""
+    """All data is for training; splits of an earlier run are removed, and other files stay."""
     _run(out_dir="d")
     Path("d", "notes.txt").write_text("mine", "utf-8")
     _run(out_dir="d", paths=["in/train.jsonl"])
@@ -206,7 +206,7 @@ def test_folder_without_sides() -> None:
 
 
 def test_runs_are_the_same() -> None:
-    """Byte for byte, also into a folder that is there."""
+    """A second run gives the same bytes, also into an existing folder."""
     _run(out_dir="d", to="llamafactory")
     first = {path.name: path.read_bytes() for path in Path("d").iterdir()}
     _run(out_dir="d", to="llamafactory")
@@ -214,21 +214,21 @@ def test_runs_are_the_same() -> None:
 
 
 def test_summary() -> None:
-    """The stage and the pairs."""
+    """The summary has the stage and the pairs."""
     _run(output="out.jsonl", summary="s.json")
     summary = json.loads(Path("s.json").read_bytes())
     assert (summary["pairs"], summary["stages"]["export"]["kept"]) == (4, 4)
 
 
 def test_folder_and_file() -> None:
-    """One of them."""
+    """Only one of both options is allowed."""
     with pytest.raises(OptionsConflict):
         _run(out_dir="d", output="out.jsonl")
     assert os.listdir() == ["in"]
 
 
 def test_failure_leaves_the_old_files() -> None:
-    """Whatever it was."""
+    """Any failure keeps the old files."""
     _run(out_dir="d")
     before = {path.name: path.read_bytes() for path in Path("d").iterdir()}
     thought = [{"role": "assistant", "content": "a", "reasoning_content": "b"}]
@@ -243,7 +243,7 @@ def test_failure_leaves_the_old_files() -> None:
 
 
 def test_input_that_would_be_written_over() -> None:
-    """A folder of sides is not exported into itself."""
+    """A folder of splits is not exported into itself."""
     with pytest.raises(UsageError, match="both input and output"):
         _run(out_dir="in")
     assert _files("in") == {"train.jsonl": 3, "val.jsonl": 1}

@@ -1,4 +1,4 @@
-"""Messages, as a target can say them."""
+"""Converts messages to what a target supports."""
 
 from typing import Any
 
@@ -21,13 +21,13 @@ def _say(
 
 
 def test_messages_that_can_be_held() -> None:
-    """They stay as they are, and nothing is noticed."""
+    """Supported messages stay unchanged, without notes."""
     messages = [system("S"), user("Q"), calling(content="Hm"), told("1"), model("A")]
     assert _say(messages) == (messages, set())
 
 
 def test_parts_that_are_no_text() -> None:
-    """No target holds them."""
+    """Parts that are not text are rejected by every target."""
     with pytest.raises(CannotExport) as caught:
         _say([user([{"type": "image_url", "image_url": {"url": "u"}}])])
     assert caught.value.reason == "not_text"
@@ -45,18 +45,18 @@ def test_parts_that_are_no_text() -> None:
 def test_reasoning(
     form: str, supports: ChatSupport, expected: Any, noticed: set[str], trained: bool
 ) -> None:
-    """In the text or in its field; in answers and in earlier turns."""
+    """Reasoning goes to the text or its field, in answers and in earlier turns."""
     assert _say([THOUGHT], supports, trained=trained, reasoning_as=form) == ([expected], noticed)
 
 
 def test_white_space_around_thoughts() -> None:
-    """One form, whatever the model wrote; spaces before words stay."""
+    """White space around reasoning is normalized; spaces before the text stay."""
     said, _ = _say([model("\n\n A", reasoning_content="\n hm\n")])
     assert said == [model("<think>\nhm\n</think>\n\n A")]
 
 
 def test_reasoning_of_earlier_turns() -> None:
-    """Where templates leave it out it goes, from texts as well; answers keep theirs."""
+    """If templates omit it, it is removed, also from texts; answers keep theirs."""
     supports = ChatSupport(earlier_reasoning=False)
     block = model("<think>hm</think>\nA")
     noticed = {"earlier_reasoning_left_out"}
@@ -70,7 +70,7 @@ def test_reasoning_of_earlier_turns() -> None:
 
 
 def test_calls_as_text() -> None:
-    """Behind the words, and results as words of the user, without the names of calls."""
+    """Calls follow the text, and results become user messages without call names."""
     messages = [user("Q"), calling(content="Hm"), told("1"), {**model("A"), "name": "bot"}]
     assert _say(messages, ChatSupport()) == (
         [
@@ -84,7 +84,7 @@ def test_calls_as_text() -> None:
 
 
 def test_results_of_two_calls() -> None:
-    """They are one turn of the user, and what the user says then belongs to it."""
+    """Both results and the user's next text are one user turn."""
     two = model("", tool_calls=[call(), call('{"a": 2}', 2)])
     said, noticed = _say([two, told("1"), told("2", "call_2")], ChatSupport())
     assert said == [
@@ -99,7 +99,7 @@ def test_results_of_two_calls() -> None:
 
 
 def test_messages_of_one_speaker() -> None:
-    """They are one, with the thoughts and the calls of both; results of tools stay apart."""
+    """Messages of one role are joined with reasoning and calls; tool results stay separate."""
     one = calling(content="A", reasoning_content="hm")
     other = model("B", reasoning_content="ho", tool_calls=[call('{"a": 2}', 2)])
     said, noticed = _say([one, other, told("1"), told("2", "call_2")], reasoning_as="field")
@@ -121,19 +121,19 @@ def test_messages_of_one_speaker() -> None:
     ],
 )
 def test_system_message_that_is_merged(messages: list[Any], expected: list[Any]) -> None:
-    """It is at the start of the user's first message."""
+    """It is put before the first user message."""
     assert _say(messages, system="merge")[0] == expected
     said, noticed = _say(messages, ChatSupport(calls=True, system=False))
     assert (said, noticed - {"turns_joined"}) == (expected, {"system_as_text"})
 
 
 def test_prompt_without_a_system_message() -> None:
-    """There is nothing to merge."""
+    """Without a system message, nothing is merged."""
     assert _say([user("Q")], system="merge") == ([user("Q")], set())
 
 
 def test_tools_that_are_told() -> None:
-    """In the system message, which is made if there is none."""
+    """Tools are described in the system message, which is created if there is none."""
     flattener = Flattener(ChatSupport(), ExportOptions())
     assert flattener.with_tools_as_text([user("Q")], TOOLS) == [system(TOLD), user("Q")]
     both = flattener.with_tools_as_text([system("S"), user("Q")], TOOLS)
@@ -141,7 +141,7 @@ def test_tools_that_are_told() -> None:
 
 
 def test_arguments_as_objects() -> None:
-    """Every call of a message is parsed; the message itself stays as it is."""
+    """The arguments of every call are parsed; the given message is not modified."""
     two = model("A", tool_calls=[call(), call('{"b": {"c": [null]}}', 2)])
     parsed = model("A", tool_calls=[call({"a": 1}), call({"b": {"c": [None]}}, 2)])
     assert with_argument_objects([user("Q"), two]) == [user("Q"), parsed]
@@ -160,7 +160,7 @@ def test_arguments_as_objects() -> None:
     ],
 )
 def test_arguments_that_are_no_object(arguments: str, written: str) -> None:
-    """The calls of such a message are text, behind its words."""
+    """A message with such calls gets them as text, after its own text."""
     text = f'Hm\n<tool_call>\n{{"name": "add", "arguments": {written}}}\n</tool_call>'
     said, noticed = _say([calling(arguments, "Hm"), told("1")])
     assert said == [model(text), user("<tool_response>\n1\n</tool_response>")]
@@ -170,14 +170,14 @@ def test_arguments_that_are_no_object(arguments: str, written: str) -> None:
 
 
 def test_calls_beside_words() -> None:
-    """Where a call must be alone, one next to text becomes text; a call without text stays."""
+    """If calls must be alone, one next to text becomes text; a call without text stays."""
     supports = ChatSupport(calls=True, text_with_calls=False)
     assert _say([calling()], supports) == ([calling()], set())
     assert _say([calling(content="Hm")], supports) == ([model(f"Hm\n{CALLED}")], {"calls_as_text"})
 
 
 def test_thinking_that_nobody_wants() -> None:
-    """It goes before anything else is done, from fields and from texts."""
+    """It is removed first, from fields and from texts."""
     flattener = Flattener(ALL, ExportOptions(reasoning_as="nothing"))
     block = model("<think>hm</think>\nA")
     assert flattener.without_reasoning([user("Q"), THOUGHT, block]) == [
@@ -190,14 +190,14 @@ def test_thinking_that_nobody_wants() -> None:
 
 
 def test_users_with_names() -> None:
-    """Two users are two turns, where names can be held."""
+    """If names are supported, two users are two turns."""
     two = [{**user("a"), "name": "Ann"}, {**user("b"), "name": "Bob"}]
     assert _say(two) == (two, set())
     assert _say(two, ChatSupport()) == ([user("a\nb")], {"turns_joined"})
 
 
 def test_call_as_text() -> None:
-    """Its name is JSON, too; arguments that are none become a string of it."""
+    """The name is JSON-encoded, too; arguments that are not JSON become a string."""
     function = {"name": 'a"b', "arguments": '{ "x":\n1}'}
     assert call_text({"function": function}) == (
         '<tool_call>\n{"name": "a\\"b", "arguments": { "x":\n1}}\n</tool_call>'
@@ -206,7 +206,7 @@ def test_call_as_text() -> None:
 
 
 def test_message_in_text() -> None:
-    """Nothing is put before calls if there is no text; the rest is unchanged."""
+    """Without text, nothing is put before calls; the rest is unchanged."""
     assert with_calls_as_text(calling()) == model(CALLED)
     assert with_calls_as_text(calling(reasoning_content="hm")) == model(
         CALLED, reasoning_content="hm"

@@ -1,4 +1,4 @@
-"""The options that say what form examples have."""
+"""The options for the form of examples."""
 
 from pathlib import Path
 from typing import Any
@@ -50,12 +50,12 @@ def _form(to: str = "trl", **words: Any) -> tuple[str, str, str]:
     ],
 )
 def test_template(name: str, expected: tuple[str, str, str]) -> None:
-    """What it can render is what is written."""
+    """The rows contain what the template can render."""
     assert _form(template=f"{name}.jinja") == expected
 
 
 def test_template_that_renders_no_calls() -> None:
-    """Calls become text, and so do tools; all else of the target stays."""
+    """Calls and tools become text; the target is unchanged otherwise."""
     plan, target = _plan(template="plain.jinja"), target_named("trl")
     assert (plan.target.supports.calls, plan.target.supports.tools) == (False, False)
     assert plan.target.supports.reasoning is target.supports.reasoning is True
@@ -64,7 +64,7 @@ def test_template_that_renders_no_calls() -> None:
 
 
 def test_words_beside_a_template() -> None:
-    """They come first."""
+    """Options take precedence over the template."""
     words = {"tool_args": "string", "reasoning_as": "nothing", "system": "keep"}
     expected = ("string", "nothing", "keep")
     assert _form(template="thinks.jinja", **words) == expected
@@ -75,14 +75,14 @@ def test_words_beside_a_template() -> None:
 
 
 def test_what_is_known_of_arguments() -> None:
-    """An option or a template determines it, or nothing does."""
+    """The form is known only if an option or a template determines it."""
     assert _plan().options.tool_args_known is False
     assert _plan(tool_args="dict").options.tool_args_known is True
     assert _plan(template="plain.jinja").options.tool_args_known is True
 
 
 def test_what_a_template_says() -> None:
-    """The sentence travels along, for people."""
+    """The description of the template is kept for messages."""
     assert _plan().options.template_says == ""
     assert _plan(template="thinks.jinja").options.template_says == (
         "the template needs tool-call arguments as objects, reasoning in reasoning_content, "
@@ -91,7 +91,7 @@ def test_what_a_template_says() -> None:
 
 
 def test_thinking_where_there_is_no_field() -> None:
-    """A template that shows it does not make one."""
+    """A template that shows reasoning does not add a field for it."""
     assert _form("nemo-rl", template="thinks.jinja")[1] == "text"
 
 
@@ -103,7 +103,7 @@ def test_thinking_where_there_is_no_field() -> None:
     ],
 )
 def test_template_that_is_none(content: str, problem: str) -> None:
-    """The error says in which file."""
+    """The error names the file."""
     Path("odd.jinja").write_text(content, "utf-8")
     with pytest.raises(UsageError) as caught:
         _plan(template="odd.jinja")
@@ -112,7 +112,7 @@ def test_template_that_is_none(content: str, problem: str) -> None:
 
 
 def test_template_that_cannot_be_read() -> None:
-    """No file, and a configuration without one."""
+    """A missing file is an error, and so is a configuration without a template."""
     with pytest.raises(FileError):
         _plan(template="nothing.jinja")
     Path("tokenizer_config.json").write_text("{}", "utf-8")
@@ -122,13 +122,13 @@ def test_template_that_cannot_be_read() -> None:
 
 @pytest.mark.parametrize("to", ["openai", "llamafactory", "ms-swift", "customizer"])
 def test_targets_without_templates(to: str) -> None:
-    """They have a form of their own; the file is not even looked for."""
+    """These targets have their own format; the file is not even opened."""
     with pytest.raises(UsageError, match="renders no chat template of yours: no --template"):
         _plan(to, template="nothing.jinja")
 
 
 def test_no_target() -> None:
-    """Pairs stay pairs, unless a word asks for a form."""
+    """Pairs stay pairs, unless an option requires a target."""
     assert ToTargetOrPairs().plan(ExportOptions(), "/x") is None
     for words in ({"text": True}, {"turns": "all"}, {"template": "objects.jinja"}):
         with pytest.raises(UsageError) as caught:
@@ -139,7 +139,7 @@ def test_no_target() -> None:
 
 
 def test_target() -> None:
-    """The same plan as for export."""
+    """The plan is the same as for export."""
     plan = ToTargetOrPairs(to="trl").plan(ExportOptions(turns="all"), "/x")
     assert plan is not None
     assert plan.target is target_named("trl")

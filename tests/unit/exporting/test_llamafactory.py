@@ -1,4 +1,4 @@
-"""LLaMA-Factory: sharegpt form."""
+"""LLaMA-Factory in its sharegpt format."""
 
 import json
 from typing import Any
@@ -33,7 +33,7 @@ CALL = '{"name":"add","arguments":{"a":1}}'
 
 
 def test_row() -> None:
-    """Speakers of their own, and answers that are objects."""
+    """It has its own names of roles, and answers are objects."""
     assert rows_of("llamafactory", PLAIN) == [
         {
             "conversations": [_turn("human", "Q")],
@@ -48,7 +48,7 @@ def test_row() -> None:
 
 
 def test_row_of_a_trajectory() -> None:
-    """Calls and results are turns of their own kind."""
+    """Calls and results are turns of their own kinds."""
     (row,) = rows_of("llamafactory", DEEP)
     assert row["conversations"] == [
         _turn("system", "S"),
@@ -61,7 +61,7 @@ def test_row_of_a_trajectory() -> None:
 
 
 def test_calls_at_once() -> None:
-    """A list of them, and their results in one turn."""
+    """Several calls are a list, and their results one turn."""
     two = model("", tool_calls=[call(), call('{"b":2}', 2)])
     prompt = [user("Q"), two, told("1"), told("2", "call_2")]
     (row,) = rows_of("llamafactory", pair(prompt, "A", "B"))
@@ -82,7 +82,7 @@ def test_calls_at_once() -> None:
     ],
 )
 def test_calls_that_cannot_stand_alone(answer: Any, value: str) -> None:
-    """Words beside them, or arguments that are no JSON: all of it is text."""
+    """A call next to text, or with invalid arguments, becomes text completely."""
     (row,) = rows_of("llamafactory", pair("Q", [answer], "B"))
     assert row["chosen"] == _turn("gpt", value)
 
@@ -99,14 +99,14 @@ def test_calls_that_cannot_stand_alone(answer: Any, value: str) -> None:
     ids=["greeting", "result and user", "system last", "system between", "nobody asks"],
 )
 def test_turns_that_do_not_alternate(prompt: Any) -> None:
-    """The loader would drop such rows."""
+    """Such pairs are dropped, since the loader would drop the rows."""
     with pytest.raises(CannotExport) as caught:
         rows_of("llamafactory", pair(prompt, "A", "B"))
     assert caught.value.reason == "turns_do_not_alternate"
 
 
 def test_reading() -> None:
-    """Every kind of turn, and an empty column of tools."""
+    """Every kind of turn is read, and an empty tools column."""
     (row,) = rows_of("llamafactory", DEEP)
     called = model("", tool_calls=[{"name": "add", "arguments": {"a": 1}}])
     pair = read({**row, "tools": ""})
@@ -122,7 +122,7 @@ def test_reading() -> None:
 
 
 def test_reading_of_calls() -> None:
-    """Several at once; what is no JSON stays text."""
+    """Several calls at once; invalid JSON stays text."""
     turns = [_turn("human", "Q"), _turn("function_call", f"[{CALL},{CALL}]")]
     one = {"name": "add", "arguments": {"a": 1}}
     torn = _turn("function_call", '{"na')
@@ -165,14 +165,14 @@ def test_reading_the_alpaca_form() -> None:
     ],
 )
 def test_turns_that_cannot_be_read(turns: Any, field: str) -> None:
-    """An error that says where."""
+    """The error has the position."""
     with pytest.raises(BadField) as caught:
         read({"conversations": turns, "chosen": "A", "rejected": "B"})
     assert caught.value.field == field
 
 
 def test_list_of_data_sets() -> None:
-    """Each side by name; the column of tools only where there is one."""
+    """Lists each split by name; the tools column only if it exists."""
     shape = frozenset({"tools: string"})
     info = json.loads(extras_of("llamafactory", "train", "val", shape=shape)["dataset_info.json"])
     columns = {"messages": "conversations", "chosen": "chosen", "rejected": "rejected"}
@@ -188,7 +188,7 @@ def test_list_of_data_sets() -> None:
 
 
 def test_configuration() -> None:
-    """It names the sides that are there."""
+    """The configuration names the existing splits."""
     assert "eval_dataset" not in extras_of("llamafactory", "train")["dpo.yaml"]
     both = extras_of("llamafactory", "train", "val")["dpo.yaml"]
     assert "dataset: prefpairs_train\neval_dataset: prefpairs_val\n" in both

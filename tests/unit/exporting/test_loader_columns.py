@@ -1,4 +1,4 @@
-"""What loaders make of the columns of a file, row by row."""
+"""The columns that loaders infer from a file, row by row."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ def _plain(found: Any) -> list[Told]:
 
 
 def _early(*rows: Row) -> list[list[Told]]:
-    """What is said of each row at the head of a file."""
+    """The findings for each row in the first block of a file."""
     columns = InferredColumns()
     return [_plain(columns.see(row, 0)) for row in rows]
 
 
 def _late(row: Row, *before: Row) -> list[Told]:
-    """What is said of a row behind the first block, and some before it."""
+    """The findings for a row after the first block, with some rows before it."""
     columns = InferredColumns()
     for first in before:
         list(columns.see(first, 0))
@@ -37,7 +37,7 @@ def _differ(*places: str) -> list[Told]:
 
 
 def test_first_block() -> None:
-    """What a row that begins in it brings is taken in; the next one comes too late."""
+    """The fields of a row that begins in the first block are known; those of later rows are not."""
     assert FIRST_BLOCK == 10_485_760
     columns = InferredColumns()
     assert _plain(columns.see({"a": 1}, 0)) == []
@@ -61,7 +61,7 @@ def test_first_block() -> None:
     ],
 )
 def test_late_fields(before: Row, row: Row, place: str) -> None:
-    """New names, types and items: only the outermost is reported."""
+    """New names, types and items are found; only the outermost is reported."""
     assert _late(row, before) == _no_load(place)
 
 
@@ -77,12 +77,12 @@ def test_late_fields(before: Row, row: Row, place: str) -> None:
     ],
 )
 def test_late_rows_that_fit(before: Row, row: Row) -> None:
-    """Less is never too late, nor is what has room in a wider type."""
+    """Missing fields are fine, and so are values that fit a wider type."""
     assert _late(row, before) == []
 
 
 def test_late_field_is_told_once() -> None:
-    """The second row brings nothing new."""
+    """Only the first row with a late field is reported."""
     columns = InferredColumns()
     list(columns.see({"a": 1}, 0))
     assert _plain(columns.see({"a": 1, "b": 1}, FIRST_BLOCK)) == _no_load("b")
@@ -90,12 +90,12 @@ def test_late_field_is_told_once() -> None:
 
 
 def test_several_late_fields() -> None:
-    """In the order of their names."""
+    """Several late fields are sorted by name."""
     assert _late({"c": {"d": 1}, "b": "x", "bb": 1}, {"a": 1}) == _no_load("b", "bb", "c")
 
 
 def test_types_that_differ() -> None:
-    """A warning at the first row that does so, and none for the same field again."""
+    """The first row with a different type is a warning, once per field."""
     rows: list[Row] = [{"a": "x"}, {"a": ["x"]}, {"a": {"b": 1}}, {"a": "x"}]
     assert _early(*rows) == [[], _differ("a"), [], []]
     assert _early({"a": 1}, {"a": "1"}) == [[], _differ("a")]
@@ -109,12 +109,12 @@ def test_types_that_differ() -> None:
     [(1, 0.5), (0.5, 1), ("x", "2026-01-01"), ("2026-01-01", "x"), (None, 1), ([], [1]), (1, None)],
 )
 def test_types_that_go_together(one: Any, other: Any) -> None:
-    """In the first block Arrow widens a type."""
+    """Within the first block, Arrow widens a type."""
     assert _early({"a": one}, {"a": other}) == [[], []]
 
 
 def test_wider_type_does_not_hide_another() -> None:
-    """Integers go with fractions, but not with texts that are there as well."""
+    """Integers and floats are compatible, but texts in the same field are still reported."""
     assert _early({"a": 1}, {"a": "x"}, {"a": 0.5}) == [[], _differ("a"), []]
     assert _early({"a": "2026-01-01"}, {"a": 1}, {"a": "x"}) == [[], _differ("a"), []]
 
@@ -128,19 +128,19 @@ def test_wider_type_does_not_hide_another() -> None:
     ],
 )
 def test_late_fields_of_a_mixed_column(before: list[Row], told: list[str]) -> None:
-    """Newer releases take it for JSON: older ones alone refuse it, which is reported once."""
+    """Newer releases read such columns as JSON; only older ones reject them, reported once."""
     assert _late({"m": [{"role": "u", "calls": [{"id": "1"}]}]}, *before) == _differ(*told)
 
 
 def test_mixed_column_says_nothing_of_others() -> None:
-    """A late field in another one still fails."""
+    """A late field in another column still fails."""
     before: list[Row] = [{"m": [{"a": 1}, {"b": 1}], "n": [{"a": 1}]}]
     late: Row = {"m": [{"c": 1}], "n": [{"c": 1}]}
     assert _late(late, *before) == [*_differ("m[].c"), *_no_load("n[].c")]
 
 
 def test_mixed_columns() -> None:
-    """Objects of different keys make one, wherever they stand in it; the row itself does not."""
+    """A column is mixed if objects at any level of it have different keys."""
     columns = InferredColumns()
     columns.learn({"a": {"k": 1}, "b": [{"k": {"x": 1}}], "c": [{"k": 1}]})
     columns.learn({"a": {"k": 2}, "b": [{"k": {"y": 1}}], "c": [{"k": 1}], "d": 1})
@@ -150,7 +150,7 @@ def test_mixed_columns() -> None:
 
 
 def test_shape() -> None:
-    """All that was seen, early and late."""
+    """All paths and types seen, early and late."""
     columns = InferredColumns()
     for offset, row in ((0, {"a": 1}), (FIRST_BLOCK, {"b": ["x"]})):
         list(columns.see(row, offset))
@@ -158,7 +158,7 @@ def test_shape() -> None:
 
 
 def test_texts_that_are_dates() -> None:
-    """All texts of a field, wherever they stand: one that is none saves it."""
+    """A field is read as a date only if all of its texts are dates."""
     columns = InferredColumns()
     rows: list[Row] = [
         {"chosen": [{"content": "2024-01-01"}], "rejected": [{"content": "2024-01-01"}]},
@@ -171,7 +171,7 @@ def test_texts_that_are_dates() -> None:
 
 
 def test_dates_in_a_mixed_column() -> None:
-    """JSON stays text, so it is a warning for older releases."""
+    """In newer releases JSON stays text, so it is a warning for older ones."""
     columns = InferredColumns()
     for row in ({"m": [{"at": "2024-01-01"}]}, {"m": [{"at": "2024-01-01", "k": 1}]}):
         assert list(columns.see(row, 0)) == []
@@ -179,19 +179,19 @@ def test_dates_in_a_mixed_column() -> None:
 
 
 def test_dates_beside_the_data() -> None:
-    """A column that is not trained on may have any content."""
+    """Columns that are not used for training may contain anything."""
     columns = InferredColumns()
     assert list(columns.see({"chosen": "a", "at": "2024-01-01"}, 0)) == []
     assert _plain(columns.settle({"chosen"})) == [("warning", "reads_as_date", "at")]
 
 
 def test_types_that_differ_in_one_row() -> None:
-    """They are seen, and make the column JSON for newer releases."""
+    """Different types in one row are found, and make the column JSON for newer releases."""
     columns = InferredColumns()
     assert _plain(columns.see({"a": ["x", {"b": 1}]}, 0)) == [("warning", "types_differ", "a[]")]
     assert columns.mixed == {"a"}
 
 
 def test_no_rows() -> None:
-    """Nothing to say."""
+    """Without rows, nothing is reported."""
     assert list(InferredColumns().settle({"a"})) == []

@@ -1,4 +1,4 @@
-"""ms-swift: the whole conversation twice."""
+"""ms-swift: two whole conversations."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ TOOLS_TEXT = '[{"type":"function","function":{"name":"add","parameters":{}}}]'
 
 
 def test_row() -> None:
-    """Both answers with the prompt before them."""
+    """Both answers follow the prompt."""
     assert rows_of("ms-swift", PLAIN) == [
         {
             "messages": [user("Q"), model("Aye")],
@@ -26,7 +26,7 @@ def test_row() -> None:
 
 
 def test_row_of_a_trajectory() -> None:
-    """Whole, with the tools on both sides."""
+    """Both conversations are complete, with the tools once."""
     (row,) = rows_of("ms-swift", DEEP)
     shared = [system("S"), user("Q"), calling(), told("1")]
     assert row["rejected_messages"] == [*shared, model("Nay")]
@@ -36,7 +36,7 @@ def test_row_of_a_trajectory() -> None:
 
 
 def test_reading() -> None:
-    """The prompt is what both have in common; tools stand there once."""
+    """The prompt is the common beginning; tools are read once."""
     (row,) = rows_of("ms-swift", DEEP)
     pair = read(row)
     assert pair["prompt"] == [system("S"), user("Q"), calling(), told("1")]
@@ -46,7 +46,7 @@ def test_reading() -> None:
 
 @pytest.mark.parametrize("answer", ["B", [model("B")]])
 def test_reading_the_shorter_form(answer: Any) -> None:
-    """The rejected answer replaces everything after the user's last turn."""
+    """The rejected text replaces everything after the last user turn."""
     messages = [user("Q"), model("A"), user("R"), calling(), told("1"), model("A")]
     assert read({"messages": messages, "rejected_response": answer}) == {
         "prompt": messages[:3],
@@ -56,14 +56,14 @@ def test_reading_the_shorter_form(answer: Any) -> None:
 
 
 def test_row_without_messages() -> None:
-    """An error that says so."""
+    """A row without messages is an error."""
     with pytest.raises(BadField) as caught:
         read({"messages": "Q", "rejected_response": "B"})
     assert caught.value.field == "messages"
 
 
 def test_command() -> None:
-    """It names the files that are there."""
+    """The command names the existing files."""
     assert '--dataset "$here/train.jsonl" --output_dir' in extras_of("ms-swift", "train")["dpo.sh"]
     assert (
         '--dataset "$here/train.jsonl" \\\n  --val_dataset "$here/val.jsonl" --output_dir'

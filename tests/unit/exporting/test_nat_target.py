@@ -14,7 +14,7 @@ TARGET = target_named("nat")
 
 
 def test_row() -> None:
-    """One DPO item, and what the toolkit's builder says of a pair."""
+    """One DPO item, with the metadata of the toolkit's own builder."""
     given = pair([system("S"), user("Q")], "A", "B")._replace(
         chosen_score=0.9,
         rejected_score=0.25,
@@ -51,20 +51,20 @@ def test_row() -> None:
 
 
 def test_examples_without_an_id() -> None:
-    """The group stands for the example."""
+    """The group is used as the example's ID."""
     (row,) = rows_of("nat", PLAIN)
     assert row["metadata"]["example_id"] == PLAIN.group
 
 
 def test_a_trajectory_needs_a_reward() -> None:
-    """No number is made up."""
+    """A pair without scores is dropped, since a trajectory needs a reward."""
     with pytest.raises(CannotExport) as caught:
         rows_of("nat", PLAIN._replace(gap=None))
     assert caught.value.reason == "score_unknown"
 
 
 def test_reading() -> None:
-    """As validate sees it."""
+    """Rows are read as `validate` reads them."""
     (row,) = rows_of("nat", PLAIN)
     read = TARGET.rules.read(row)
     assert (read["prompt"], read["chosen"], read["rejected"]) == ([user("Q")], "Aye", "Nay")
@@ -81,7 +81,7 @@ def test_reading() -> None:
     ],
 )
 def test_what_its_models_refuse(columns: Row, field: str) -> None:
-    """Rows that pydantic does not load."""
+    """Rows that pydantic rejects are reported."""
     (row,) = rows_of("nat", PLAIN)
     found = [
         (each.effect, each.code, each.field) for each in check_row({**row, **columns}, TARGET.rules)

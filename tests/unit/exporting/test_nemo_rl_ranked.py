@@ -10,7 +10,7 @@ from prefpairs.targets.nemo_rl_ranked import read
 
 
 def test_row() -> None:
-    """The lower rank is the better one; scores stand beside their answers."""
+    """The lower rank is the better one; scores are next to their answers."""
     assert rows_of("nemo-rl-ranked", PLAIN) == [
         {
             "context": [user("Q")],
@@ -40,7 +40,7 @@ def test_row_of_a_trajectory() -> None:
 
 
 def test_reading() -> None:
-    """By rank, wherever they stand."""
+    """Completions are read by rank, in any order."""
     (row,) = rows_of("nemo-rl-ranked", PLAIN)
     pair = {
         "prompt": [user("Q")],
@@ -60,7 +60,7 @@ B = {"rank": 1.5, "completion": [model("B")], "reward": None}
 
 
 def test_reading_without_rewards() -> None:
-    """A null is no reward, and a rank may be any number."""
+    """A null is no reward, and any numbers are ranks."""
     row = read({"context": [user("Q")], "completions": [B, A]})
     assert row == {"prompt": [user("Q")], "chosen": [model("A")], "rejected": [model("B")]}
 
@@ -78,7 +78,7 @@ def test_reading_without_rewards() -> None:
     ],
 )
 def test_rows_that_rank_nothing(completions: Any, field: str) -> None:
-    """An error that says where."""
+    """The error has the position."""
     with pytest.raises(BadField) as caught:
         read({"context": [user("Q")], "completions": completions})
     assert caught.value.field == field

@@ -29,7 +29,7 @@ from prefpairs.targets.nemo_rl import TARGET, read, text_of
 
 
 def test_row() -> None:
-    """Scores stand under the names that NeMo Gym's script has for them."""
+    """Scores have the names that NeMo Gym's script uses."""
     assert rows_of("nemo-rl", PLAIN) == [
         {
             "prompt": [user("Q")],
@@ -44,7 +44,7 @@ def test_row() -> None:
 
 
 def test_row_of_a_trajectory() -> None:
-    """All of it in roles and texts."""
+    """Everything is written as roles and texts."""
     (row,) = rows_of("nemo-rl", DEEP._replace(chosen_score=None, rejected_score=None, gap=None))
     assert row == {
         "prompt": [
@@ -60,20 +60,20 @@ def test_row_of_a_trajectory() -> None:
 
 
 def test_first_turn_alone() -> None:
-    """An answer is one message: that in which both sides part."""
+    """An answer is one message: the first in which the sides differ."""
     (row,) = rows_of("nemo-rl", pair("Q", [calling(content="Hm"), told("1"), model("A")], "B"))
     assert row["chosen"] == f"Hm\n{CALLED}"
 
 
 def test_thoughts_of_earlier_turns() -> None:
-    """They are left out, for templates would write what is around them twice."""
+    """They are omitted, since templates would write their surroundings twice."""
     earlier = [user("Q"), model("<think>hm</think>\n\nA", reasoning_content="ho"), user("R")]
     (row,) = rows_of("nemo-rl", pair(earlier, "A", "B"))
     assert row["prompt"] == [user("Q"), model("A"), user("R")]
 
 
 def test_row_of_an_old_release() -> None:
-    """Other names, and no other columns."""
+    """Old releases have other names and no further columns."""
     assert rows_of("nemo-rl", PLAIN, release="0.1") == [
         {"prompt": [user("Q")], "chosen_response": "Aye", "rejected_response": "Nay"}
     ]
@@ -81,14 +81,14 @@ def test_row_of_an_old_release() -> None:
 
 
 def test_reading() -> None:
-    """Both generations of names."""
+    """The names of both generations are read."""
     old = {"prompt": "Q", "chosen_response": "A", "rejected_response": "B", "k": 1}
     assert read(old) == {"prompt": "Q", "chosen": "A", "rejected": "B", "k": 1}
     assert read(rows_of("nemo-rl", PLAIN)[0]) == rows_of("nemo-rl", PLAIN)[0]
 
 
 def test_text_of() -> None:
-    """That of the one message, or the text itself."""
+    """The text of a single message, or the text itself."""
     assert (text_of("A"), text_of([model("B")])) == ("A", "B")
 
 
@@ -159,7 +159,7 @@ def configuration(*sides: str, release: str, target: str = "nemo-rl") -> Any:
     ],
 )
 def test_configuration(release: str, sides: list[str], data: Row) -> None:
-    """In the words of the release, for the files that are there."""
+    """The command has the release's options and the existing files."""
     found = configuration(*sides, release=release)
     assert found["data"] == data
     validates = "val" in sides

@@ -34,7 +34,7 @@ def test_row() -> None:
 
 
 def test_row_of_a_trajectory() -> None:
-    """Arguments as text, and schemas beside the messages."""
+    """Arguments are text, and schemas are next to the messages."""
     (row,) = rows_of("openai", DEEP)
     assert row["input"] == {
         "messages": [system("S"), user("Q"), calling(), told("1")],
@@ -43,13 +43,13 @@ def test_row_of_a_trajectory() -> None:
 
 
 def test_answer_of_several_messages() -> None:
-    """It becomes one, with words and calls."""
+    """The messages become one, with text and calls."""
     (row,) = rows_of("openai", pair("Q", [model("Hm"), calling()], "B"))
     assert row["preferred_output"] == [calling(content="Hm")]
 
 
 def test_reading() -> None:
-    """Tools are found where they are written."""
+    """Tools are read from where they are written."""
     (row,) = rows_of("openai", DEEP)
     assert read({**row, "k": 1}) == {
         "prompt": row["input"]["messages"],
@@ -63,14 +63,14 @@ def test_reading() -> None:
 
 @pytest.mark.parametrize("given", [None, [user("Q")], "Q"])
 def test_input_that_is_no_object(given: Any) -> None:
-    """A frequent mistake."""
+    """A frequent mistake, which is reported."""
     with pytest.raises(BadField) as caught:
         read({"input": given, "preferred_output": [], "non_preferred_output": []})
     assert caught.value.field == "input"
 
 
 def test_job() -> None:
-    """It names a file for validation only where there is one."""
+    """The job has a validation file only if there is one."""
     alone, both = (
         json.loads(extras_of("openai", *sides)["job.json"])
         for sides in (("train",), ("train", "val"))

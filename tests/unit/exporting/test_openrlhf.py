@@ -1,4 +1,4 @@
-"""OpenRLHF: roles and texts alone."""
+"""OpenRLHF: only roles and texts."""
 
 from target_rows import (
     CALLED,
@@ -34,7 +34,7 @@ def test_row() -> None:
 
 
 def test_row_of_a_trajectory() -> None:
-    """Calls, results and schemas are text."""
+    """Calls, results and schemas become text."""
     (row,) = rows_of("openrlhf", DEEP)
     assert row["prompt"] == [
         system(f"S\n\n{TOLD}"),
@@ -46,7 +46,7 @@ def test_row_of_a_trajectory() -> None:
 
 
 def test_all_turns() -> None:
-    """They may be written, as text."""
+    """With --turns all, all turns are written as text."""
     given = pair("Q", [calling(), told("1"), model("A")], "B")
     (row,) = rows_of("openrlhf", given, turns="all")
     result = user("<tool_response>\n1\n</tool_response>")
@@ -55,13 +55,13 @@ def test_all_turns() -> None:
 
 
 def test_reading() -> None:
-    """Also where both answers contain the prompt."""
+    """Rows are read, also if both answers include the prompt."""
     one, other = [user("Q"), model("A")], [user("Q"), model("B")]
     assert read({"chosen": one, "rejected": other})["prompt"] == [user("Q")]
 
 
 def test_command() -> None:
-    """It names the files that are there."""
+    """The command names the existing files."""
     script = extras_of("openrlhf", "train", "val")["dpo.sh"]
     assert '--data.dataset "$here/train.jsonl" --data.apply_chat_template' in script
     assert '--eval.dataset "$here/val.jsonl" --eval.split train \\\n' in script

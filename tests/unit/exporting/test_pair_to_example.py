@@ -1,4 +1,4 @@
-"""From a pair to an example of a target."""
+"""Converts a pair to an example of a target."""
 
 from dataclasses import replace
 from typing import Any
@@ -43,7 +43,7 @@ def _reason(given: Pair, target: Any = LONG, **words: Any) -> str:
 
 
 def test_plain_texts() -> None:
-    """They become chat, unless they are to stay as they are."""
+    """Texts become chats, unless they are to stay text."""
     chat: Any = ([user("Q")], [model("Aye")], [model("Nay")], None, frozenset())
     assert _parts(PLAIN) == chat
     assert _parts(PLAIN, text=True) == ("Q", "Aye", "Nay", None, frozenset())
@@ -51,7 +51,7 @@ def test_plain_texts() -> None:
 
 
 def test_all_that_a_target_can_hold() -> None:
-    """Nothing changes but that thinking goes where it was asked for."""
+    """Only reasoning is moved to where it was requested."""
     prompt = [system("S"), user("Q"), calling(), told("1")]
     thought = model("Aye", reasoning_content="hm")
     assert _parts(DEEP, reasoning_as="field") == (
@@ -64,7 +64,7 @@ def test_all_that_a_target_can_hold() -> None:
 
 
 def test_all_that_a_target_cannot_hold() -> None:
-    """Everything is text, and each such step is noticed."""
+    """Everything becomes text, and each such change is noted."""
     assert _parts(DEEP, SHORT) == (
         [
             system(f"S\n\n{TOLD}"),
@@ -80,7 +80,7 @@ def test_all_that_a_target_cannot_hold() -> None:
 
 
 def test_losses_that_are_not_wanted() -> None:
-    """Pairs that would lose something are dropped; joined or cut turns lose nothing."""
+    """With --lossy drop, such pairs are dropped; joined or cut turns do not count."""
     assert _reason(DEEP, SHORT, lossy="drop") == "cannot_be_held"
     assert _parts(PLAIN, SHORT, lossy="drop")[-1] == frozenset()
     joined = pair("Q", [model("A"), model("B")], "C")
@@ -99,7 +99,7 @@ def test_losses_that_are_not_wanted() -> None:
     ],
 )
 def test_turns(turns: str, expected: Any, noticed: set[str]) -> None:
-    """The first turn in which both differ, or all that follows."""
+    """The first turn in which the sides differ, or everything after it."""
     given = pair("Q", TRAJECTORY, "B")
     assert _parts(given, turns=turns) == ([user("Q")], expected, [model("B")], None, noticed)
     ranked = target_named("nemo-rl-ranked")
@@ -107,7 +107,7 @@ def test_turns(turns: str, expected: Any, noticed: set[str]) -> None:
 
 
 def test_shared_turns() -> None:
-    """They are prompt, and names of calls go on counting there."""
+    """Shared turns become part of the prompt, and call numbers continue there."""
     later = [model("", tool_calls=[{**call(), "id": "x"}]), told("2", "x")]
     given = pair("Q", [*TRAJECTORY, user("R"), *later], [*TRAJECTORY, user("R"), model("B")])
     prompt, chosen, rejected, _, noticed = _parts(given)
@@ -117,7 +117,7 @@ def test_shared_turns() -> None:
 
 
 def test_answer_that_was_begun_in_the_prompt() -> None:
-    """A turn is not cut in two: both answers go on where its beginning stops."""
+    """A turn is not split: the beginning in the prompt becomes part of both answers."""
     given = pair([user("Q"), model("So")], "A", "B")
     assert _parts(given) == (
         [user("Q")],
@@ -158,26 +158,26 @@ def test_answer_that_was_begun_in_the_prompt() -> None:
     ids=["nothing asked", "beginning", "thoughts left out", "thoughts", "silence", "results"],
 )  # fmt: skip
 def test_pairs_that_can_be_no_example(given: Pair, words: Any, reason: str) -> None:
-    """Both sides are held against each other once more when all is done to them."""
+    """Both sides are compared again after all changes."""
     assert _reason(given, **words) == reason
 
 
 def test_answer_that_goes_on_where_the_other_stops() -> None:
-    """With all turns they differ, whatever the first turn says."""
+    """With --turns all they differ, even if the first turn is equal."""
     given = pair("Q", [model("A")], [model("A"), user("R"), model("B")])
     answers = _parts(given, turns="all")[1:3]
     assert answers == ([model("A")], [model("A"), user("R"), model("B")])
 
 
 def test_last_message() -> None:
-    """The prompt is its last message; a prompt of one loses nothing."""
+    """The prompt is its last message; a prompt with one message loses nothing."""
     given = pair([system("S"), user("Q")], "A", "B")
     assert _parts(given, last_message=True)[0::4] == ([user("Q")], {"history_left_out"})
     assert _parts(PLAIN, last_message=True)[0::4] == ([user("Q")], frozenset())
 
 
 def test_arguments_as_objects() -> None:
-    """In the prompt and in both answers."""
+    """Arguments become objects in the prompt and in both answers."""
     given = pair([user("Q"), calling(), told("1")], [calling('{"a":2}')], [calling('{"b":3}')])
     prompt, chosen, rejected, *_ = _parts(given, tool_args="dict")
     first, second, third = (turn["tool_calls"][0] for turn in (prompt[1], chosen[0], rejected[0]))

@@ -1,4 +1,4 @@
-"""The short way to an example."""
+"""The fast conversion to an example."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ def _short(
 
 @given(given=_PAIRS, options=_OPTIONS, name=st.sampled_from(list(TARGETS)))
 def test_both_ways_lead_to_one_place(given: Pair, options: ExportOptions, name: str) -> None:
-    """Where the short way leads anywhere, the long one leads there too, and notices the same."""
+    """If the fast conversion gives an example, the general one gives the same, with equal notes."""
     target = target_named(name)
     example = plain_example(given, target.supports, options)
     if example is not None:
@@ -60,7 +60,7 @@ def test_both_ways_lead_to_one_place(given: Pair, options: ExportOptions, name: 
 
 
 def test_plain_chats() -> None:
-    """They stay as they are, whether they came as texts or as messages."""
+    """Plain chats stay unchanged, given as texts or as messages."""
     assert _short(PLAIN) == ([user("Q")], [model("Aye")], [model("Nay")], None)
     turns = [system("S"), user("Q"), model("A"), user("R")]
     assert _short(pair(turns, "Aye", "Nay")) == (turns, [model("Aye")], [model("Nay")], None)
@@ -85,12 +85,12 @@ def test_plain_chats() -> None:
     ids=lambda given: str(given.prompt)[:20],
 )
 def test_all_others(given: Pair) -> None:
-    """They take the long way, which says why they can be no example or what was changed."""
+    """All others use the general conversion, which has the reasons and notes."""
     assert _short(given) is None
 
 
 def test_thinking() -> None:
-    """It becomes text where the target looks for it there, which is noticed."""
+    """If the target expects it in the text, it is moved there and noted."""
     given = pair("Q", [model("Aye", reasoning_content="hm")], "Nay")
     said = plain_example(given, ChatSupport(), ExportOptions())
     assert said is not None
@@ -105,7 +105,7 @@ def test_thinking() -> None:
 
 
 def test_what_only_some_targets_can_say() -> None:
-    """System messages, and what may have been thought in earlier turns."""
+    """System messages and reasoning in earlier turns depend on the target."""
     told = pair([system("S"), user("Q")], "Aye", "Nay")
     asked = pair([user("Q"), model("A"), user("R")], "Aye", "Nay")
     assert _short(told) is not None
@@ -115,6 +115,6 @@ def test_what_only_some_targets_can_say() -> None:
 
 
 def test_what_is_asked_for() -> None:
-    """Words that take something away lead the long way."""
+    """Options that remove something disable the fast conversion."""
     assert _short(PLAIN, reasoning_as="field", turns="all", tool_args="dict") == _short(PLAIN)
     assert _short(PLAIN, reasoning_as="nothing") is _short(PLAIN, last_message=True) is None

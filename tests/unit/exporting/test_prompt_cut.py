@@ -51,7 +51,7 @@ Q, A, B = user("Q"), model("A"), model("B")
     ],
 )
 def test_cut(one: list[Any], other: list[Any], expected: Any) -> None:
-    """The longest prompt after which the model speaks on both sides."""
+    """The longest common prompt after which both sides continue with an assistant turn."""
     if expected is None:
         expected = ([Q], [calling(), told("1"), A], [calling()])
     assert cut(one, other) == expected
@@ -68,27 +68,27 @@ def test_cut(one: list[Any], other: list[Any], expected: Any) -> None:
     ],
 )
 def test_conversations_that_cannot_be_cut(one: list[Any], other: list[Any], reason: str) -> None:
-    """They diverge outside of the model's turns, or there is nothing before them."""
+    """They diverge outside assistant turns, or there is nothing before that."""
     with pytest.raises(CannotExport) as caught:
         cut(one, other)
     assert caught.value.reason == reason
 
 
 def test_turns_with_different_thoughts() -> None:
-    """Thinking is the model's own, so they part there."""
+    """Reasoning is part of the answer, so the sides diverge there."""
     one, other = model("A", reasoning_content="hm"), model("A", reasoning_content="ho")
     assert cut([Q, one, Q, A], [Q, other, Q, A]) == ([Q], [one, Q, A], [other, Q, A])
 
 
 def test_first_turn() -> None:
-    """All turns of the model up to the next turn of another role."""
+    """All assistant turns up to the next turn of another role."""
     two = model("", tool_calls=[call(), call(number=2)])
     assert first_turn([A, two, told("1"), B]) == [A, two]
     assert first_turn([]) == []
 
 
 def test_results_of_other_calls() -> None:
-    """Results that answer each other's calls are not shared."""
+    """Results that are bound to different calls are not shared."""
     one = [Q, calling(), told("1"), told("2", "call_2"), A]
     other = [Q, calling(), told("1", "call_2"), told("2"), B]
     with pytest.raises(CannotExport) as caught:

@@ -1,4 +1,4 @@
-"""Answers that are cut out of rendered conversations."""
+"""Checks answers that a trainer cuts out of rendered conversations."""
 
 from typing import Any
 
@@ -30,18 +30,18 @@ def _effects(template: str, chosen: str, rejected: str) -> list[Effect]:
     ],
 )
 def test_effects(asks: str, chosen: str, rejected: str, effects: list[Effect]) -> None:
-    """Right where the turn begins as the template asks; else a stump is left, or nothing."""
+    """Correct if the turn begins as the generation prompt does; else part or all is lost."""
     assert _effects(TURN + asks, chosen, rejected) == effects
 
 
 @pytest.mark.parametrize("row", [{}, {"prompt": "Q", "chosen": [], "rejected": []}])
 def test_rows_that_are_no_chats(row: dict[str, Any]) -> None:
-    """Others say what is wrong with them."""
+    """Rows that are not chats are left to other checks."""
     assert list(PromptPrefixCheck(TURN).findings(row)) == []
 
 
 @pytest.mark.parametrize("source", ["Hello", "{% for", "{{ raise_exception('no') }}"])
 def test_no_template(source: str) -> None:
-    """It is refused before anything is read."""
+    """A file without a template is rejected before anything is read."""
     with pytest.raises(UsageError):
         PromptPrefixCheck(source)

@@ -1,4 +1,4 @@
-"""What a rehearsal says of a dataset; the run itself is tested where a trainer is installed."""
+"""The findings of a rehearsal; the run itself is tested where a trainer is installed."""
 
 import importlib.util
 import os
@@ -28,13 +28,13 @@ SOUND = Rehearsal(
 
 @pytest.fixture(autouse=True)
 def _surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a rehearsal sets there goes when a test ends."""
+    """Restores the environment that a rehearsal changes."""
     for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_VERBOSITY", "HF_HOME"):
         monkeypatch.setenv(name, "")
 
 
 def test_sound_dataset() -> None:
-    """It trains."""
+    """A sound dataset trains."""
     assert SOUND.problems() == []
 
 
@@ -55,7 +55,7 @@ def test_sound_dataset() -> None:
     ],
 )
 def test_problem(figures: dict[str, Any], problem: str) -> None:
-    """One figure that is not as it should be."""
+    """One figure that is wrong gives one problem."""
     assert replace(SOUND, **figures).problems() == [problem]
 
 
@@ -64,12 +64,12 @@ def test_problem(figures: dict[str, Any], problem: str) -> None:
     [{"first_loss": 0.69305}, {"first_loss": 0.6932}, {"gradient": 0.001}, {"wins": 0.95}],
 )
 def test_figures_that_will_do(figures: dict[str, Any]) -> None:
-    """Rounding, a small gradient, nearly all rows."""
+    """Rounding, a small gradient and nearly all rows are fine."""
     assert replace(SOUND, **figures).problems() == []
 
 
 def test_several_problems() -> None:
-    """In the order of a run, warnings last, each once."""
+    """Problems are in the order of the run, warnings last, each once."""
     found = replace(SOUND, kept=1198, equal_sides=1, said=["b", "a", "b"], wins=0.25)
     assert found.problems() == [
         "2 of 1,200 rows are dropped",
@@ -81,18 +81,18 @@ def test_several_problems() -> None:
 
 
 def test_trouble_hides_the_rest() -> None:
-    """Figures that were not reached mean nothing."""
+    """If the run failed, only its error is reported."""
     stopped = Rehearsal(loaded=2, trouble="KeyError: 'chosen'", said=["b"])
     assert stopped.problems() == ["KeyError: 'chosen'"]
 
 
 def test_nothing_ran() -> None:
-    """A run of which nothing is known is no success."""
+    """A run without figures is no success."""
     assert len(Rehearsal().problems()) == 3
 
 
 def test_missing_dataset(tmp_path: Path) -> None:
-    """An error before any library is asked for, and nothing is set."""
+    """A missing dataset is reported before libraries are imported or anything is set."""
     with pytest.raises(FileError) as caught:
         rehearse(RehearsePlan(path=f"{tmp_path}/nothing"))
     assert (caught.value.path, caught.value.problem) == (f"{tmp_path}/nothing", "no such file")
@@ -109,7 +109,7 @@ def test_without_the_library(tmp_path: Path) -> None:
 
 
 def test_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The way to the network is shut for the time of it, and open again afterwards."""
+    """Network access is disabled during a rehearsal, and enabled again afterwards."""
     monkeypatch.setitem(sys.modules, "trl", None)
     before = dict(os.environ)
     with pytest.raises(UsageError):

@@ -1,4 +1,4 @@
-"""The words of rehearse, and what it says without a trainer."""
+"""The options of rehearse, and its output without a trainer."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ def _run(path: Path | str, **words: Any) -> None:
 
 
 def test_words() -> None:
-    """TRL, a tokenizer of bytes, and no truncation, unless options say otherwise."""
+    """Defaults are TRL, a byte-level tokenizer and no truncation."""
     assert {option.field: option.default for option in options_in(RehearseOptions)} == {
         "path": REQUIRED,
         "to": "trl",
@@ -29,7 +29,7 @@ def test_words() -> None:
 
 @pytest.mark.parametrize("word", ["nemo-rl", "trl-kto", "TRL", ""])
 def test_another_trainer(tmp_path: Path, word: str) -> None:
-    """There is one; it is asked for before the dataset is."""
+    """Another trainer is rejected before the dataset is opened."""
     with pytest.raises(UnknownWord) as caught:
         _run(tmp_path / "nothing", to=word)
     assert (caught.value.what, caught.value.word, list(caught.value.known)) == (
@@ -43,7 +43,7 @@ def test_another_trainer(tmp_path: Path, word: str) -> None:
 def test_missing_dataset(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], *, as_json: bool
 ) -> None:
-    """An error, and no figures."""
+    """A missing dataset is an error without figures."""
     with pytest.raises(FileError) as caught:
         _run(tmp_path / "nothing", json=as_json)
     assert caught.value.path == str(tmp_path / "nothing")
@@ -51,7 +51,7 @@ def test_missing_dataset(
 
 
 def test_dataset_that_does_not_train() -> None:
-    """Each problem is said, and it is no success."""
+    """Each problem is printed, and the exit code is not 0."""
     problems = ["there is no gradient", "2 of 4 rows have equal sides"]
     error = DoesNotTrain(problems)
     assert error.exit_code == 4

@@ -29,20 +29,20 @@ def test_release(word: str | None, expected: str) -> None:
 
 
 def test_trainer_of_one_generation() -> None:
-    """Nothing is asked."""
+    """A trainer with one generation needs no release."""
     assert release_of(None, []) == ""
 
 
 @pytest.mark.parametrize("word", ["main", "", "v"])
 def test_word_that_is_no_version(word: str) -> None:
-    """An error that shows one."""
+    """The error for an invalid version shows a valid one."""
     with pytest.raises(UsageError) as caught:
         release_of(word, NAMES)
     assert caught.value.hint == "such as 0.6"
 
 
 def test_release_before_the_first() -> None:
-    """There was no such reader yet."""
+    """There was no such loader before the first release."""
     with pytest.raises(UsageError) as caught:
         release_of("0.3", ["0.4", "0.6"])
     assert caught.value.hint == "0.4 is the first"

@@ -1,4 +1,4 @@
-"""Where the words of a conversation stand in what a chat template makes of it."""
+"""Finds the text of each message in the output of a chat template."""
 
 import pytest
 from target_rows import CHATML, calling, model, told, user
@@ -13,7 +13,7 @@ TURN = "<|im_start|>assistant\n"
 def _parts(
     chat: ChatRenderer, prompt: list[Message], answer: list[Message]
 ) -> tuple[str, list[str]]:
-    """The text of the prompt, and what the model is said to have written."""
+    """The text of the prompt, and the spans of the assistant."""
     spoken = chat.rendered(prompt, answer, None)
     spans = [spoken.text[start:end] for start, end in spoken.spans]
     return spoken.text[: spoken.prompt_end], spans
@@ -24,14 +24,14 @@ def _chat(source: str = CHATML, **specials: str) -> ChatRenderer:
 
 
 def test_one_turn() -> None:
-    """The prompt ends where the model begins; its end of turn is its own, the newline is not."""
+    """The prompt ends where the assistant begins; its end of turn is the assistant's."""
     prompt, spans = _parts(_chat(), [user("Q")], [model("Aye")])
     assert prompt == f"<|im_start|>user\nQ<|im_end|>\n{TURN}"
     assert spans == ["Aye<|im_end|>"]
 
 
 def test_several_turns() -> None:
-    """Calls and thinking are the model's; what tools and users say is not."""
+    """Calls and reasoning are the assistant's; tool results and user messages are not."""
     answer = [
         calling({"a": 1}, "So", reasoning_content="hm"),
         told("2"),
@@ -53,14 +53,14 @@ def test_several_turns() -> None:
 
 
 def test_turns_that_say_nothing() -> None:
-    """Blank turns have spans of their own, also next to one of the same speaker."""
+    """Empty turns have their own spans, also next to another assistant turn."""
     answer = [model("a"), model(" "), told("1"), model(""), told(""), model("b")]
     _, spans = _parts(_chat(), [user("Q")], answer)
     assert spans == ["a<|im_end|>", " <|im_end|>", "<|im_end|>", "b<|im_end|>"]
 
 
 def test_the_end_of_turn_in_a_call() -> None:
-    """The last one is the end."""
+    """If a call contains the end-of-turn token, the last one ends the turn."""
     answer = [calling({"a": "<|im_end|>"}), told("1"), model("b")]
     _, (first, second) = _parts(_chat(), [user("Q")], answer)
     assert first.endswith('{"a": "<|im_end|>"}}</tool_call><|im_end|>')
@@ -69,7 +69,7 @@ def test_the_end_of_turn_in_a_call() -> None:
 
 @pytest.mark.parametrize("word", ["assistant", "user", "<|im_end|>", TURN, "Q", "\n", "tool"])
 def test_words_of_the_template_in_the_texts(word: str) -> None:
-    """No text is searched for, so none is found in the wrong place."""
+    """Texts that look like template text are still located correctly."""
     answer = [model(word), told(f"{word}{word}"), model(f"{word}x{word}")]
     if not word.strip():
         answer[0] = model("x\n")
@@ -78,14 +78,14 @@ def test_words_of_the_template_in_the_texts(word: str) -> None:
 
 
 def test_templates_that_trim() -> None:
-    """The rendered text is the trimmed one."""
+    """If the template trims, spans have the trimmed text."""
     chat = _chat(CHATML.replace("{{- m.content }}", "{{- m.content | trim }}"))
     _, spans = _parts(chat, [user(" Q ")], [model("\n Aye "), told(" 1 "), model(" Bye\n")])
     assert spans == ["Aye<|im_end|>", "Bye<|im_end|>"]
 
 
 def test_templates_that_write_json() -> None:
-    """Results of tools may stand there as JSON."""
+    """Some templates write tool results as JSON."""
     source = CHATML.replace("{{- m.content }}", "{{- m.content | tojson }}")
     _, spans = _parts(_chat(source), [user("Q")], [model('A "b"'), told('"\n"'), model("c")])
     assert spans == ['"A \\"b\\""<|im_end|>', '"c"<|im_end|>']
@@ -107,7 +107,7 @@ def test_templates_without_a_generation_prompt() -> None:
 
 
 def test_templates_that_ask_without_words() -> None:
-    """What stands before the model's words is no word of its own then; unless it says so itself."""
+    """Template text before the assistant's words is not the assistant's."""
     source = CHATML.replace("{%- if add_gen", "{%- if messages[-1].role != 'tool' and add_gen")
     prompt, spans = _parts(_chat(source), [user("Q"), calling({}), told("1")], [model("Aye")])
     assert (prompt.endswith("1<|im_end|>\n"), spans) == (True, ["Aye<|im_end|>"])
@@ -119,7 +119,7 @@ MARKS = ["<|im_start|>", "<|im_end|>", "<|return|>", "<|end|>", "</s>"]
 
 
 def test_marks_are_whole() -> None:
-    """What closes a conversation may begin as the next turn would: no mark is torn apart."""
+    """A special token is not split, though the end may begin like the next turn."""
     source = CHATML + "{%- if not add_generation_prompt %}{{- '</s>' }}{%- endif %}"
     _, spans = _parts(
         ChatRenderer(source, {}, MARKS), [user("Q")], [model("Aye"), user("So?"), model("Bye")]
@@ -128,7 +128,7 @@ def test_marks_are_whole() -> None:
 
 
 def test_another_mark_at_the_very_end() -> None:
-    """Inside a turn ends with one mark, and the last one with another."""
+    """The last turn may end with another token than those before it."""
     source = (
         "{%- for m in messages %}{{- '<|start|>' + m.role + '<|message|>' + m.content }}"
         "{{- '<|return|>' if loop.last and m.role == 'assistant' else '<|end|>' }}{%- endfor %}"
@@ -140,7 +140,7 @@ def test_another_mark_at_the_very_end() -> None:
 
 
 def test_calls_before_an_end_without_a_mark() -> None:
-    """They are the last thing in the text, so all that follows is the model's."""
+    """The call is the last text, so everything after it is the assistant's."""
     source = (
         "{%- for m in messages %}{{- '<|' + m.role + '|>' + m.content }}"
         "{%- for c in m.tool_calls or [] %}{{- '<call>' + c.function.name }}{%- endfor %}"
@@ -162,21 +162,21 @@ def test_calls_before_an_end_without_a_mark() -> None:
     ],
 )
 def test_what_cannot_be_told(source: str, reason: str) -> None:
-    """Is refused with a reason; nothing is guessed."""
+    """What cannot be located is rejected with a reason, not guessed."""
     with pytest.raises(CannotExport) as caught:
         _parts(_chat(source), [user("Q")], [model("Aye"), told("1"), model("b")])
     assert caught.value.reason == reason
 
 
 def test_signs_in_the_texts() -> None:
-    """Texts that hold our own signs are refused."""
+    """Texts that contain our own markers are rejected."""
     with pytest.raises(CannotExport) as caught:
         _parts(_chat(), [user("Q")], [model("\ue0000\ue001")])
     assert caught.value.reason == "not_traced"
 
 
 def test_whole_conversations() -> None:
-    """All that the model wrote in them."""
+    """The assistant's text in all turns of whole conversations."""
     spoken = _chat().rendered_trace([user("Q"), model("a"), user("R"), model("b")], None)
     assert [spoken.text[slice(*span)] for span in spoken.spans] == ["a<|im_end|>", "b<|im_end|>"]
     with pytest.raises(CannotExport) as caught:

@@ -1,4 +1,4 @@
-"""Rows that wait until all of them are known."""
+"""Buffers rows until all of them are known."""
 
 import json
 from collections.abc import Iterator
@@ -32,12 +32,12 @@ def _add(drafts: RowBuffer, *rows: Row) -> None:
 
 
 def test_no_rows(drafts: RowBuffer) -> None:
-    """Nothing waits, and nothing comes."""
+    """Without rows, nothing comes out."""
     assert (drafts.count, drafts.columns, drafts.shape, _rows(drafts)) == (0, 0, set(), [])
 
 
 def test_rows_of_one_shape(drafts: RowBuffer) -> None:
-    """They come as they went, byte for byte."""
+    """Rows of one shape come out unchanged and in order."""
     _add(drafts, {"text": "é"}, {"text": "b"}, {"text": "c"})
     assert list(drafts.lines(drafts.columns)) == [
         b'{"text":"\xc3\xa9"}\n',
@@ -48,7 +48,7 @@ def test_rows_of_one_shape(drafts: RowBuffer) -> None:
 
 
 def test_columns(drafts: RowBuffer) -> None:
-    """Every row has the columns that some row has, in their order, and no others."""
+    """Every row has all columns that any row has, in the target's order."""
     _add(drafts, {"text": "a", "score": 1.0}, {"text": "b", "tools": "[1]"}, {"text": "c"})
     rows = _rows(drafts)
     assert rows == [
@@ -60,7 +60,7 @@ def test_columns(drafts: RowBuffer) -> None:
 
 
 def test_columns_of_another_side(drafts: RowBuffer, tmp_path: Path) -> None:
-    """They are asked for from outside, a bit each."""
+    """Columns of other splits are passed in as bits."""
     other = RowBuffer(COLUMNS, str(tmp_path))
     _add(other, {"text": "b", "score": 0.5})
     _add(drafts, {"text": "a", "label": True})
@@ -70,7 +70,7 @@ def test_columns_of_another_side(drafts: RowBuffer, tmp_path: Path) -> None:
 
 
 def test_rows_that_bring_something_new(drafts: RowBuffer) -> None:
-    """They go first; null is nothing new, and another type is."""
+    """They come first; a null is not new, but another type is."""
     _add(
         drafts,
         {"text": [{"a": "1"}]},
@@ -94,7 +94,7 @@ def test_rows_that_bring_something_new(drafts: RowBuffer) -> None:
 
 
 def test_rows_in_another_order(drafts: RowBuffer) -> None:
-    """Some of them; the first of each shape among those go first."""
+    """Selected rows in a given order; the first of each shape among them comes first."""
     rows: list[Any] = ["a", 1, "b", 2, 1.5, "c"]
     _add(drafts, *({"text": text} for text in rows))
     drafts.arrange([5, 3, 2, 1])
@@ -107,7 +107,7 @@ def test_rows_in_another_order(drafts: RowBuffer) -> None:
 
 
 def test_rows_are_read_twice(drafts: RowBuffer) -> None:
-    """They wait until they are let go."""
+    """Rows can be read several times until the buffer is closed."""
     _add(drafts, {"text": "a"}, {"text": "b", "score": 2.0})
     assert _rows(drafts) == _rows(drafts)
     drafts.add({"text": "c"})
@@ -115,7 +115,7 @@ def test_rows_are_read_twice(drafts: RowBuffer) -> None:
 
 
 def test_more_than_a_block(drafts: RowBuffer) -> None:
-    """They come as they went however many they are, and short ones beside long ones."""
+    """Any number of rows, short or long, comes out in order."""
     rows: list[Row] = [{"text": "é" * length} for length in (9, 300_000, 1, 99_999, 200_000, 0)]
     rows += [{"text": str(number)} for number in range(40_000)]
     _add(drafts, *rows[:3])
@@ -127,7 +127,7 @@ def test_more_than_a_block(drafts: RowBuffer) -> None:
 
 
 def test_rows_too_long_to_stand_first(drafts: RowBuffer) -> None:
-    """The shortest rows of their form go first, wherever they came."""
+    """The shortest row of each shape comes first."""
     long = "x" * (6 << 20)
     _add(drafts, {"text": long}, {"text": "yy"}, {"text": "z"}, {"text": "aa"}, {"text": 1234567})
     assert [row["text"] for row in _rows(drafts)] == ["z", 1234567, long, "yy", "aa"]
@@ -135,7 +135,7 @@ def test_rows_too_long_to_stand_first(drafts: RowBuffer) -> None:
 
 
 def test_columns_that_are_mixed(drafts: RowBuffer) -> None:
-    """Those whose objects have other keys in some row, whichever row that is."""
+    """A column is mixed if objects in it have different keys in some row."""
     _add(drafts, *({"text": [{"a": 1}], "score": {"b": text}} for text in ("1", "2")))
     assert drafts.mixed() == set()
     _add(drafts, {"text": [{"a": 1}, {"a": 1, "b": 2}], "score": {"b": "3"}})
@@ -143,12 +143,12 @@ def test_columns_that_are_mixed(drafts: RowBuffer) -> None:
 
 
 def test_large_numbers(drafts: RowBuffer) -> None:
-    """They are what they were, also in rows that are filled."""
+    """Large numbers stay exact, also in rows that are filled up."""
     _add(drafts, {"text": {"n": 2**70}}, {"text": {"n": 1}, "score": 1.0})
     assert _rows(drafts)[0] == {"text": {"n": 2**70}, "score": None}
 
 
 def test_folder_that_is_not_there(tmp_path: Path) -> None:
-    """An error that names it."""
+    """The error names the folder."""
     with pytest.raises(FileError):
         RowBuffer(COLUMNS, str(tmp_path / "none"))

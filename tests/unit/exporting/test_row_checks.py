@@ -21,7 +21,7 @@ def _as_it_is(row: Row) -> Row:
 
 
 def _judged(row: Row, length: Any = None, **words: Any) -> list[tuple[str, str, str]]:
-    """What is found in a row, by rules of which some words are others."""
+    """The findings in a row, by rules with some changes."""
     rules = {
         "needs": dict.fromkeys(("prompt", "chosen", "rejected"), BOTH),
         "read": _as_it_is,
@@ -32,7 +32,7 @@ def _judged(row: Row, length: Any = None, **words: Any) -> list[tuple[str, str, 
 
 
 def _prompted(*messages: Any, **words: Any) -> list[tuple[str, str, str]]:
-    """What is found in a row with this prompt."""
+    """The findings in a row with this prompt."""
     return _judged({**ROW, "prompt": list(messages)}, **words)
 
 
@@ -47,7 +47,7 @@ def _prompted(*messages: Any, **words: Any) -> list[tuple[str, str, str]]:
     ],
 )
 def test_sound_rows(row: Row) -> None:
-    """Nothing is found."""
+    """A sound row has no findings."""
     assert _judged(row) == []
 
 
@@ -55,7 +55,7 @@ def test_sound_rows(row: Row) -> None:
 
 
 def test_missing_column() -> None:
-    """What becomes of the row is for the rules to say; null may be something else."""
+    """The rules decide the effect; null may have another one."""
     row = {"prompt": [user("Q")], "chosen": [model("A")]}
     assert _judged(row) == [("crashes", "missing_column", "rejected")]
     assert _judged(row, on_missing=Effect.DROP) == [("is dropped", "missing_column", "rejected")]
@@ -87,7 +87,7 @@ def test_optional_column() -> None:
     ],
 )
 def test_kinds(value: Any, kinds: set[str]) -> None:
-    """A list may be a chat or any list, 0 and 1 are flags, and a fraction is nothing."""
+    """A list may be a chat or any list, 0 and 1 are flags, and a fraction fits no kind."""
     fits = {
         kind
         for kind in ("text", "list", "object", "flag")
@@ -98,12 +98,12 @@ def test_kinds(value: Any, kinds: set[str]) -> None:
 
 @pytest.mark.parametrize("value", [7, 0.5, {"role": "user"}, True])
 def test_wrong_type(value: Any) -> None:
-    """The trainer stops, and nothing more is looked at."""
+    """A wrong type stops the trainer, so nothing else is checked."""
     assert _judged({**ROW, "chosen": value}) == [("crashes", "wrong_type", "chosen")]
 
 
 def test_reserved_columns() -> None:
-    """A name is enough, also with null."""
+    """A reserved name counts, even if the value is null."""
     reserved = {"images": Effect.CRASH, "margin": Effect.WARNING}
     row = {**ROW, "margin": None}
     assert _judged(row, reserved=reserved) == [("warning", "reserved_column", "margin")]
@@ -115,7 +115,7 @@ def test_reserved_columns() -> None:
 
 
 def test_chat_without_messages() -> None:
-    """An answer says nothing; what a prompt does is for the rules to say."""
+    """An empty answer trains nothing; the effect of an empty prompt depends on the rules."""
     assert _prompted() == [("crashes", "empty_chat", "prompt")]
     assert _prompted(on_empty_prompt=Effect.WARNING) == [("warning", "empty_chat", "prompt")]
     found = [("trains on nothing", "empty_side", "rejected")]
@@ -123,7 +123,7 @@ def test_chat_without_messages() -> None:
 
 
 def test_messages_that_are_none() -> None:
-    """Texts, and the keys of ShareGPT."""
+    """Rejects texts as messages, and ShareGPT keys."""
     assert _prompted(user("Q"), "Q") == [("crashes", "wrong_type", "prompt.1")]
     assert _prompted({"from": "human", "value": "Q"}) == [("crashes", "sharegpt_keys", "prompt.0")]
     both = {"from": "human", "value": "Q", "role": "user", "content": "Q"}
@@ -132,7 +132,7 @@ def test_messages_that_are_none() -> None:
 
 @pytest.mark.parametrize("role", ["developer", "critic", None, 7])
 def test_wrong_role(role: Any) -> None:
-    """Those that the rules do not know; what follows is for the rules to say."""
+    """A role unknown to the rules is reported with the rules' effect."""
     message = {"role": role, "content": "x"}
     field = "prompt.0.role"
     found = [("trains on the wrong thing", "wrong_role", field)]
@@ -142,7 +142,7 @@ def test_wrong_role(role: Any) -> None:
 
 
 def test_roles_of_the_rules() -> None:
-    """What a trainer knows is right there, and no other."""
+    """Roles of the rules are accepted, and no others."""
     roles = ("user", "assistant", "developer")
     assert _prompted({"role": "developer", "content": "x"}, user("Q"), roles=roles) == []
     found = [("trains on the wrong thing", "wrong_role", "prompt.0.role")]
@@ -150,7 +150,7 @@ def test_roles_of_the_rules() -> None:
 
 
 def test_message_without_content() -> None:
-    """Null crashes, unless a tool is called."""
+    """Null crashes, unless there is a tool call."""
     found = [("crashes", "content_null", "prompt.0.content")]
     assert _prompted(user(None)) == found
     assert _prompted({"role": "user"}) == found
@@ -161,7 +161,7 @@ def test_message_without_content() -> None:
 
 
 def test_content_in_parts() -> None:
-    """Many templates leave it out, so it says nothing."""
+    """Many templates omit content in parts, so the answer is empty."""
     parts = [{"type": "text", "text": "Aye"}]
     assert _judged({**ROW, "chosen": [model(parts)]}) == [
         ("trains on nothing", "content_parts", "chosen.0.content")
@@ -169,12 +169,12 @@ def test_content_in_parts() -> None:
 
 
 def test_content_of_another_type() -> None:
-    """A number is no content, which is seen once nothing else is wrong."""
+    """A number as content is reported only if nothing else is wrong."""
     assert _prompted(user(7)) == [("crashes", "wrong_type", "")]
 
 
 def test_thinking() -> None:
-    """A warning, and none where there is nothing in it."""
+    """Reasoning gives a warning unless it is empty."""
     answer = [model("Aye", reasoning_content="hm")]
     assert _judged({**ROW, "chosen": answer}) == [
         ("warning", "reasoning_unseen", "chosen.0.reasoning_content")
@@ -194,13 +194,13 @@ def test_thinking() -> None:
     ],
 )
 def test_form_of_arguments(arguments: Any, rule: Any, expected: Any) -> None:
-    """Objects, texts or both, as the rules say."""
+    """Objects, texts or both are accepted, depending on the rules."""
     row = {**ROW, "chosen": [calling(arguments)]}
     assert _judged(row, text_arguments=rule) == expected
 
 
 def test_calls_that_are_none() -> None:
-    """No list crashes; one call of two as text is enough for a warning."""
+    """A value that is no list crashes; one of two calls with text arguments is a warning."""
     assert _judged({**ROW, "chosen": [model("Aye", tool_calls={"a": 1})]}) == [
         ("crashes", "wrong_type", "chosen.0.tool_calls")
     ]
@@ -228,7 +228,7 @@ def test_calls_that_are_none() -> None:
     ],
 )
 def test_equal_sides(chosen: Any, rejected: Any) -> None:
-    """The same in another form is the same, and no more is said of it."""
+    """Sides in different forms may be equal; then nothing else is reported."""
     row = {"prompt": [user("Q")], "chosen": chosen, "rejected": rejected}
     assert _judged(row, text_arguments=True) == [("trains on nothing", "equal_sides", "")]
 
@@ -244,7 +244,7 @@ def test_equal_sides(chosen: Any, rejected: Any) -> None:
     ],
 )
 def test_empty_side(answer: Any) -> None:
-    """White space and thinking alone say nothing."""
+    """White space and reasoning alone are empty."""
     found = _judged({**ROW, "rejected": answer})
     assert [each for each in found if each[0] != "warning"] == [
         ("trains on nothing", "empty_side", "rejected")
@@ -252,7 +252,7 @@ def test_empty_side(answer: Any) -> None:
 
 
 def test_prompt_that_ends_with_the_model() -> None:
-    """Whatever comes before it."""
+    """A prompt must not end with an assistant turn, whatever comes before."""
     assert _prompted(user("Q"), model("A")) == [
         ("trains on the wrong thing", "prompt_ends_with_answer", "prompt")
     ]
@@ -278,20 +278,20 @@ TWICE = [model("Let me see."), model("Aye")]
     ],
 )
 def test_answers_of_several_messages(trains: str, answer: Any, code: str) -> None:
-    """What is wrong with them depends on what the trainer accepts."""
+    """The effect depends on what the trainer accepts."""
     expected = [("trains on the wrong thing", code, "rejected")] if code else []
     assert _judged({**ROW, "rejected": answer}, trains=trains) == expected
 
 
 def test_turns_that_both_share() -> None:
-    """A warning where all turns are trained on."""
+    """A warning if all turns are trained on."""
     row = {**ROW, "chosen": [model("Let me see."), model("Aye")], "rejected": TWICE[:1]}
     assert _judged(row) == [("warning", "shared_turns", "")]
     assert _judged(row, trains="turns") == []
 
 
 def test_single_answer() -> None:
-    """It has no other side to be equal to, and is called what its column is."""
+    """A single answer is not compared, and is named after its column."""
     row = {"prompt": [user("Q")], "chosen": [model("")]}
     needs = {"prompt": BOTH, "chosen": BOTH}
     assert _judged(row, needs=needs) == [("trains on nothing", "empty_side", "completion")]
@@ -299,7 +299,7 @@ def test_single_answer() -> None:
 
 
 def test_order_of_what_is_found() -> None:
-    """Columns, what is particular to the trainer, sides; after a loss of the row no more."""
+    """Columns, then the trainer's own rules, then sides; nothing after a loss of the row."""
 
     def check(_row: Row) -> list[Finding]:
         return [Finding(Effect.WARNING, "tools_unseen", "tools")]
@@ -313,7 +313,7 @@ def test_order_of_what_is_found() -> None:
 
 
 def test_nothing_is_told_twice() -> None:
-    """What the rules of the trainer have said, the common ones do not say again."""
+    """A finding of the trainer's rules is not repeated by the common ones."""
 
     def check(_row: Row) -> list[Finding]:
         return [Finding(Effect.WRONG, "environment_trained", "chosen")]
@@ -324,7 +324,7 @@ def test_nothing_is_told_twice() -> None:
 
 
 def test_row_that_cannot_be_read() -> None:
-    """It crashes, unless something worse than a warning is known."""
+    """An unreadable row crashes, unless something worse than a warning was found."""
 
     def read(row: Row) -> Row:
         raise BadField("chosen", row, "something else")
@@ -353,18 +353,18 @@ def _words(text: str) -> list[int]:
     [(9, "abc"), (6, "abc"), (5, "ab"), (4, "a")],
 )
 def test_cut_by_characters(most: int, left: str) -> None:
-    """What the prompt leaves."""
+    """The answer is cut to the length that the prompt leaves."""
     assert LengthLimit(most).cut("012", "abc") == (left, False)
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_prompt_takes_all(most: int) -> None:
-    """Also where it has exactly that length."""
+    """This includes a prompt of exactly the maximum length."""
     assert LengthLimit(most).cut("012", "abc") == ("", True)
 
 
 def test_cut_by_tokens() -> None:
-    """Prompt and answer are counted each for itself."""
+    """Tokens of prompt and answer are counted separately."""
     assert LengthLimit(3, _words).cut("a bb", "c dd eee") == ([1], False)
     assert LengthLimit(2, _words).cut("a bb", "c dd eee") == ([], True)
 
@@ -379,13 +379,13 @@ def test_cut_by_tokens() -> None:
     ],
 )
 def test_sides_that_are_cut(most: int, expected: Any) -> None:
-    """Equal once they are cut, or nothing left of them."""
+    """Sides are equal or empty after truncation."""
     row = {"prompt": "012", "chosen": "same+", "rejected": "same-"}
     assert _judged(row, LengthLimit(most)) == expected
 
 
 def test_length_of_a_single_answer() -> None:
-    """Only its prompt can be too long."""
+    """For a single answer, only the prompt can be too long."""
     row = {"prompt": "012", "chosen": "abc"}
     needs = {"prompt": BOTH, "chosen": BOTH}
     assert _judged(row, LengthLimit(4), needs=needs) == []
@@ -395,7 +395,7 @@ def test_length_of_a_single_answer() -> None:
 
 
 def test_length_counts_thinking_and_calls() -> None:
-    """All that a side says: sides that differ in a call alone differ."""
+    """The length includes reasoning and calls, so sides that differ in a call differ."""
     row = {**ROW, "chosen": [CALLED], "rejected": [calling({"a": 2})]}
     assert _judged(row, LengthLimit(13)) == []
     assert _judged(row, LengthLimit(10)) == [("trains on nothing", "equal_when_cut", "")]
@@ -405,7 +405,7 @@ def test_length_counts_thinking_and_calls() -> None:
 
 
 def test_repeats() -> None:
-    """Whole messages, from the first one, of chats alone."""
+    """Only whole messages of chats, from the first one, are compared."""
     prompt = [system("S"), user("Q")]
     assert repeats(prompt, [*prompt, model("A")])
     assert repeats(prompt, prompt)
@@ -416,7 +416,7 @@ def test_repeats() -> None:
 
 
 def test_begins_otherwise() -> None:
-    """Somebody else than the model, where that can be said."""
+    """Recognizes chats that begin with another role than the assistant."""
     assert starts_with_other_role([user("Q"), model("A")])
     assert starts_with_other_role([told("1")])
     assert not starts_with_other_role([model("A"), user("Q")])
@@ -424,7 +424,7 @@ def test_begins_otherwise() -> None:
 
 
 def test_messages_inside_of_other_columns() -> None:
-    """They are held to the same rules, wherever a trainer has them."""
+    """Messages inside other columns are checked by the same rules."""
     theirs = {"from": "gpt", "value": "a"}
     answers = [{"rank": rank, "completion": [theirs]} for rank in (0, 1)]
     context = [{"role": "user", "content": "q"}]

@@ -1,4 +1,4 @@
-"""The shape of rows."""
+"""The shapes of rows."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ def test_column_of() -> None:
 
 @given(_ROWS, _ROWS)
 def test_rows_of_one_form(row: dict[str, Any], other: dict[str, Any]) -> None:
-    """They have one shape, the same columns, and objects with the same keys."""
+    """They have one shape, equal columns, and objects with the same keys."""
     assert form_of(row) == form_of(_varied(row))
     for same in (other, _varied(row)):
         if form_of(row) == form_of(same):
@@ -68,7 +68,7 @@ def test_rows_of_one_form(row: dict[str, Any], other: dict[str, Any]) -> None:
 
 
 def _varied(value: Any) -> Any:
-    """Other texts and numbers, and every item once more."""
+    """Other texts and numbers, and every item repeated."""
     if isinstance(value, dict):
         return {key: _varied(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -85,7 +85,7 @@ def _mixed(*rows: dict[str, Any]) -> set[str]:
 
 
 def test_forms() -> None:
-    """Texts do not count, nor how often an item comes; dates, types and keys do."""
+    """Texts and the number of items do not matter; dates, types and keys do."""
     row: dict[str, Any] = {"a": [{"role": "user", "content": "Q"}], "b": "x", "c": 1}
     assert form_of(row) == form_of({**row, "a": row["a"] * 3, "b": "y", "c": 2})
     others: list[dict[str, Any]] = [

@@ -1,4 +1,4 @@
-"""Rows for distilling hints: one test for each rule."""
+"""Rows for distillation with hints: one test per rule."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def _at(row: Row, who: str) -> str:
 
 
 def test_a_hint_stands_in_the_teacher_alone() -> None:
-    """Before the turn that mends the error; the student has no filler there."""
+    """The hint is before the turn with the recovery; the student has no placeholder for it."""
     row, skipped = _row(ERROR)
     hint = "<|im_start|>system\nNot a!<|im_end|>\n"
     student, teacher = _text(row["input_ids"]), _text(row["teacher_input_ids"])
@@ -50,14 +50,14 @@ def test_a_hint_stands_in_the_teacher_alone() -> None:
 
 
 def test_places_name_the_same_tokens() -> None:
-    """The turn that mends the error, its end of turn included, and no other one."""
+    """Indexes cover the recovery and its end of turn, and nothing else."""
     row, _ = _row(ERROR)
     assert _at(row, "student") == _at(row, "teacher") == "try b<|im_end|>"
     assert row["student_index"] != row["teacher_index"]
 
 
 def test_mask_of_the_trace() -> None:
-    """All that the model wrote."""
+    """The mask covers all assistant text."""
     row, _ = _row()
     own = [
         token for token, mine in zip(row["input_ids"], row["response_mask"], strict=True) if mine
@@ -66,7 +66,7 @@ def test_mask_of_the_trace() -> None:
 
 
 def test_several_errors() -> None:
-    """Each recovery, in order; calls and thinking are part of it."""
+    """Each recovery is covered, in order, with its calls and reasoning."""
     mended = calling(content="so", reasoning_content="hm")
     turns = [user("Q"), model("a"), told("no"), mended, told("no"), model("b")]
     row, _ = _row(ToolError("other", None, 3), ToolError("other", None, 5), turns=turns)
@@ -76,7 +76,7 @@ def test_several_errors() -> None:
 
 
 def test_the_first_turn_may_be_a_recovery() -> None:
-    """Then the hint is at the end of the prompt."""
+    """Then the hint ends the prompt."""
     row, _ = _row(ToolError("other", None, 1), turns=[user("Q"), model("b")])
     assert "Hm.<|im_end|>\n<|im_start|>assistant\nb" in _text(row["teacher_input_ids"])
     assert _at(row, "teacher") == "b<|im_end|>"
@@ -92,7 +92,7 @@ def test_the_first_turn_may_be_a_recovery() -> None:
     ],
 )
 def test_errors_without_a_hint(error: ToolError, reason: str) -> None:
-    """They are reported; the trace is a row all the same."""
+    """They are reported; the trace still gives a row."""
     row, skipped = _row(error, turns=[*TURNS[:5], model(" ")])
     assert skipped == [reason]
     assert (row["teacher_input_ids"], row["teacher_length"], row["student_index"]) == ([], 0, [])
@@ -100,7 +100,7 @@ def test_errors_without_a_hint(error: ToolError, reason: str) -> None:
 
 
 def test_templates_that_refuse_hints() -> None:
-    """The trace stays, its errors are counted."""
+    """The trace gives a row, and its errors are counted."""
     late = (
         "{%- for m in messages[1:] if m.role == 'system' %}{{- raise_exception('') }}{%- endfor %}"
     )
@@ -109,7 +109,7 @@ def test_templates_that_refuse_hints() -> None:
 
 
 def test_length() -> None:
-    """A trace that is too long is none; a teacher that is too long goes alone."""
+    """A trace that is too long is dropped; if only the teacher is too long, it is omitted."""
     row, _ = _row(ERROR)
     again, skipped = _row(ERROR, max_tokens=row["length"])
     assert (again["length"], again["teacher_length"]) == (row["length"], 0)
@@ -120,7 +120,7 @@ def test_length() -> None:
 
 
 def test_calls_that_a_template_does_not_know() -> None:
-    """They are text, in both sequences."""
+    """They become text in both sequences."""
     facts = TemplateFacts(None, reasoning=False, system=True)
     turns = [user("Q"), calling(reasoning_content="hm"), told("no"), model("b")]
     row, _ = _row(ToolError("other", None, 3), turns=turns, facts=facts)
@@ -142,6 +142,6 @@ def test_calls_that_a_template_does_not_know() -> None:
     ],
 )
 def test_hints(error: Any, meta: Any, hint: str | None) -> None:
-    """Fields are filled in, and nothing else in braces is touched."""
+    """Fields are filled in, and other braces stay."""
     assert hint_of(error, meta, {"a": "{x} {y", "tool_error": "failed", "blank": " "}) == hint
     assert hint_of("none", None, {"default": "any"}) == "any"

@@ -1,10 +1,10 @@
-"""What a target says of itself."""
+"""The properties of a target."""
 
 from prefpairs.targets import target_named
 
 
 def test_files_of_sides() -> None:
-    """The data by side, in their order, and the files around them by name."""
+    """The data files by split, in order, and the other files by name."""
     assert target_named("customizer").files_of(["val", "train"]) == {
         "val": "validation/validation_file.jsonl",
         "train": "training/training_file.jsonl",

@@ -11,7 +11,7 @@ from prefpairs.targets import CARD, HOSTS, OF_TARGETS, TARGETS, target_named
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_every_target(name: str) -> None:
-    """It is found under its name, in both spellings."""
+    """Every target is found under its name, in both spellings."""
     target = target_named(name)
     assert target.name == name
     assert target_named(name.replace("-", "_")) is target
@@ -23,7 +23,7 @@ def test_every_target(name: str) -> None:
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_rows_have_the_columns_that_are_told(name: str) -> None:
-    """In that order, whatever a pair holds."""
+    """The columns are in the declared order, whatever the pair contains."""
     columns = list(target_named(name).columns)
     for pair in (PLAIN, DEEP):
         for row in rows_of(name, pair):
@@ -33,21 +33,21 @@ def test_rows_have_the_columns_that_are_told(name: str) -> None:
 @pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.parametrize("sides", [("train", "val"), ("val",), ("train", "val", "test")])
 def test_files_around_the_data(name: str, sides: tuple[str, ...]) -> None:
-    """Those that were announced, each of them ending in a newline."""
+    """The declared files are written, each ending in a newline."""
     texts = extras_of(name, *sides)
     assert set(texts) == set(target_named(name).extra_names)
     assert all(text.endswith("\n") and "\t" not in text for text in texts.values())
 
 
 def test_unknown_target() -> None:
-    """An error that lists all of them."""
+    """An unknown target is an error that lists all of them."""
     with pytest.raises(UnknownWord) as caught:
         target_named("torch")
     assert caught.value.known == list(TARGETS)
 
 
 def test_files_of_all_targets() -> None:
-    """Those that may not stand beside the files of another target, and the card."""
+    """The files that conflict with another target's, and the card."""
     written = {
         name
         for target in map(target_named, TARGETS)
@@ -57,13 +57,13 @@ def test_files_of_all_targets() -> None:
 
 
 def test_hosts_of_the_table() -> None:
-    """--host offers the hosts of the targets that have some."""
+    """--host offers the hosts of all targets."""
     hosts = [host for name in TARGETS for host in target_named(name).hosts]
     assert hosts == list(HOSTS)
 
 
 def test_columns_that_no_trainer_learns_from() -> None:
-    """They only say where a row came from."""
+    """They only record where a row came from."""
     assert target_named("trl").trained_columns == {"prompt", "chosen", "rejected", "tools"}
     assert target_named("nemo-rl").trained_columns == {
         *("prompt", "chosen", "rejected", "chosen_response", "rejected_response"),

@@ -25,7 +25,7 @@ def _calling(arguments: Any) -> Any:
 
 
 def test_turns() -> None:
-    """ChatML: a role, a text, and the mark that ends both."""
+    """ChatML: a role, a text and an end-of-turn token."""
     assert _text({"role": "system", "content": "S"}, USER, AYE) == (
         "<|im_start|>system\nS<|im_end|>\n"
         "<|im_start|>user\nQ<|im_end|>\n"
@@ -37,14 +37,14 @@ def test_turns() -> None:
 @pytest.mark.parametrize("answer", [AYE, _calling({"a": 2}), {**AYE, "reasoning_content": "hm"}])
 @pytest.mark.parametrize("tools", [None, [TOOL]])
 def test_prompt_is_where_the_whole_begins(prompt: Any, answer: Any, tools: Any) -> None:
-    """Else the trainer would cut answers in a wrong place, and warn of it."""
+    """Otherwise the trainer would cut answers in the wrong place, and warn."""
     begun = _text(*prompt, tools=tools, add_generation_prompt=True)
     assert begun.endswith("<|im_end|>\n<|im_start|>assistant\n")
     assert _text(*prompt, answer, tools=tools).startswith(begun)
 
 
 def test_thinking() -> None:
-    """Before the words, as Qwen writes it."""
+    """Thinking is written before the text, as in Qwen's template."""
     assert _text({**AYE, "reasoning_content": "hm"}) == (
         "<|im_start|>assistant\n<think>\nhm\n</think>\n\nAye<|im_end|>\n"
     )
@@ -52,7 +52,7 @@ def test_thinking() -> None:
 
 @pytest.mark.parametrize("arguments", [{"b": 1, "a": "x"}, '{"b": 1, "a": "x"}'])
 def test_calls(arguments: Any) -> None:
-    """The same text for arguments in either form."""
+    """Arguments of both forms give the same text."""
     assert _text(_calling(arguments)) == (
         "<|im_start|>assistant\n"
         '<tool_call>\n{"name": "add", "arguments": {"b": 1, "a": "x"}}\n</tool_call><|im_end|>\n'
@@ -60,7 +60,7 @@ def test_calls(arguments: Any) -> None:
 
 
 def test_tools() -> None:
-    """Told in a system message of their own, a line each."""
+    """Tools are described in a system message, one per line."""
     assert _text(USER, tools=[TOOL, TOOL]) == (
         "<|im_start|>system\n"
         '{"type": "function", "function": {"name": "add"}}\n'
@@ -71,5 +71,5 @@ def test_tools() -> None:
 
 
 def test_facts() -> None:
-    """It renders all that a row can hold, so that answers that differ stay different."""
+    """It renders everything that rows can contain, so different answers stay different."""
     assert facts_of(CHAT_TEMPLATE) == TemplateFacts(tool_args="dict", reasoning=True, system=True)

@@ -1,4 +1,4 @@
-"""Rows of token ids: one test for each rule."""
+"""Rows of token IDs: one test per rule."""
 
 from dataclasses import replace
 from typing import Any
@@ -36,7 +36,7 @@ def _text(ids: list[int]) -> str:
 
 
 def test_row() -> None:
-    """The prompt once, both answers with their end of turn, and masks of what the model wrote."""
+    """The prompt once, both answers with their end of turn, and masks of the assistant's text."""
     row = _row()
     assert _text(row["prompt_ids"]) == PROMPT
     assert _text(row["chosen_ids"]) == "Aye<|im_end|>\n"
@@ -48,7 +48,7 @@ def test_row() -> None:
 
 
 def test_results_of_tools_are_masked() -> None:
-    """All turns of an answer are there; the mask leaves out what the model did not write."""
+    """The answer has all turns; the mask excludes what the model did not write."""
     given = pair([user("Q")], [calling(content="x"), told("1"), model("yes")], [model("no")])
     row = _row(given)
     kept = [token for token, own in zip(row["chosen_ids"], row["chosen_mask"], strict=True) if own]
@@ -58,7 +58,7 @@ def test_results_of_tools_are_masked() -> None:
 
 
 def test_own_tokens_are_taken_as_they_are() -> None:
-    """No template, no tokenizer; a mask may be of the answer, or of all."""
+    """No template or tokenizer is used; a mask may cover the answer or everything."""
     chosen = {"ids": [7, 8, 9, 5], "prompt_length": 2, "mask": [1, 0]}
     rejected = {"ids": [7, 8, 4], "prompt_length": 2, "mask": [0, 0, 1]}
     given = PAIR._replace(chosen_tokens=chosen, rejected_tokens=rejected)
@@ -73,7 +73,7 @@ def test_own_tokens_are_taken_as_they_are() -> None:
 
 @pytest.mark.parametrize("words", [{"turns": "first"}, {"reasoning_as": "nothing"}])
 def test_own_tokens_are_of_whole_answers(words: dict[str, Any]) -> None:
-    """Where less is asked, a tokenizer is needed; nothing is told that did not happen."""
+    """For less than whole answers a tokenizer is needed; notes list only what happened."""
     thought = {**model("yes"), "reasoning_content": "hm"}
     answer = [{**calling(content="x"), "reasoning_content": "hm"}, told("1"), thought]
     field = {"ids": [7, 8, 9], "prompt_length": 2}
@@ -89,7 +89,7 @@ def test_own_tokens_are_of_whole_answers(words: dict[str, Any]) -> None:
 
 
 def test_sides_that_differ_in_what_the_model_did_not_write() -> None:
-    """There is nothing to prefer."""
+    """If only tool results differ, the pair is dropped."""
     chosen = {"ids": [7, 1, 9], "prompt_length": 1, "mask": [0, 1]}
     rejected = {"ids": [7, 2, 9], "prompt_length": 1, "mask": [0, 1]}
     assert _reason(PAIR._replace(chosen_tokens=chosen, rejected_tokens=rejected)) == "sides_equal"
@@ -110,19 +110,19 @@ def test_sides_that_differ_in_what_the_model_did_not_write() -> None:
     ],
 )
 def test_own_tokens_that_do_not_fit(changed: Row, reason: str) -> None:
-    """They are refused, each for its reason."""
+    """They are rejected, each with its reason."""
     chosen = {"ids": [7, 4, 5], "prompt_length": 1, "mask": [1, 1], **changed}
     rejected = {"ids": [7, 4, 4], "prompt_length": 1}
     assert _reason(PAIR._replace(chosen_tokens=chosen, rejected_tokens=rejected)) == reason
 
 
 def test_without_a_tokenizer() -> None:
-    """Pairs without tokens of their own are left out."""
+    """Pairs without tokens of their own are dropped."""
     assert _reason(tokenization=None) == "no_tokens"
 
 
 def test_length() -> None:
-    """No answer is cut: pairs that are too long are left out, or lose the head of the prompt."""
+    """No answer is cut: long pairs are dropped, or the start of the prompt is cut."""
     whole = len(PROMPT) + 14
     assert "prompt_cut" not in _row(max_tokens=whole)
     assert _reason(max_tokens=whole - 1) == "too_many_tokens"
@@ -136,7 +136,7 @@ def test_length() -> None:
 
 
 def test_padding() -> None:
-    """Attention says what is real, whatever the id of padding is."""
+    """The attention mask excludes padding, whatever its token ID is."""
     whole = len(PROMPT) + 14
     row = _row(pad_to=whole + 2, tokenization=replace(TOKENS, pad_id=ord("A")))
     assert _text(row["chosen_input_ids"]) == f"{PROMPT}Aye<|im_end|>\nAA"
@@ -151,7 +151,7 @@ def _spoken(text: str, border: int, *spans: Span) -> RenderedChat:
 
 
 def _in_twos(text: str) -> tuple[list[int], list[Span]]:
-    """A token for every two letters."""
+    """A token for every two characters."""
     starts = range(0, len(text), 2)
     return [*starts], [(start, min(start + 2, len(text))) for start in starts]
 
@@ -165,20 +165,20 @@ def _in_twos(text: str) -> tuple[list[int], list[Span]]:
     ],
 )
 def test_tokens_across_a_border(spoken: RenderedChat, reason: str) -> None:
-    """A token is the model's or it is not."""
+    """Rejects a token that crosses the border of an assistant span."""
     with pytest.raises(CannotExport) as caught:
         tokens_of(spoken, _in_twos)
     assert caught.value.reason == reason
 
 
 def test_masks_follow_spans() -> None:
-    """Several spans, and tokens between and behind them."""
+    """Several spans, with tokens between and after them."""
     side = tokens_of(_spoken("QQaabbccdd", 2, (2, 4), (6, 8)), _in_twos)
     assert (side.prompt, side.ids, side.mask) == ([0], [2, 4, 6, 8], [1, 0, 1, 0])
 
 
 def test_lost_characters() -> None:
-    """Some tokenizers pass over what they do not know; spaces they may."""
+    """Rejects tokenizers that drop characters, except spaces."""
 
     def without(lost: str) -> Any:
         def encode(text: str) -> Any:
@@ -194,7 +194,7 @@ def test_lost_characters() -> None:
 
 
 def test_unknown_characters_are_lost() -> None:
-    """Their id would be trained on. An answer that spells the unknown token out keeps it."""
+    """Rejects unknown characters, unless the text spells out the unknown token."""
 
     def encode(text: str) -> Any:
         ids, offsets = letters(text)
@@ -209,7 +209,7 @@ def test_unknown_characters_are_lost() -> None:
     assert _row(tokenization=with_unknown("y"))["chosen_ids"][1] == 0
 
 
-# What validate makes of rows --------------------------------------------------------------
+# Findings of validate ---------------------------------------------------------------------
 
 
 def _judged(**columns: Any) -> list[tuple[str, str]]:
@@ -235,13 +235,13 @@ def _judged(**columns: Any) -> list[tuple[str, str]]:
     ],
 )
 def test_rules(columns: Row, found: Any) -> None:
-    """Ids, masks and lengths agree."""
+    """IDs, masks and lengths must agree."""
     told_of = _judged(**columns)
     assert (told_of == []) if not found else found in told_of
 
 
 def test_equal_and_empty_sides() -> None:
-    """Ids are compared as words."""
+    """IDs are compared like text."""
     row = {**_row(), "chosen_length": None, "rejected_length": None}
     row = {key: value for key, value in row.items() if value is not None}
     same = {**row, "rejected_ids": row["chosen_ids"], "rejected_mask": row["chosen_mask"]}

@@ -1,4 +1,4 @@
-"""Traces to rows of tokens, one file."""
+"""Exports traces to token rows in one file."""
 
 import json
 import math
@@ -47,7 +47,7 @@ def _run(folder: Path, *rows: Any, **words: Any) -> tuple[list[dict[str, Any]], 
 
 
 def test_row(tmp_path: Path) -> None:
-    """Where it came from, and its reward, stand beside the tokens."""
+    """The row has its origin and reward next to the tokens."""
     (row,), ledger = _run(tmp_path, TRACE)
     assert (row["trace_id"], row["reward"], row["origin"]) == ("t", 0.3, "t.jsonl:1")
     text = "".join(map(chr, row["teacher_input_ids"]))
@@ -57,7 +57,7 @@ def test_row(tmp_path: Path) -> None:
 
 
 def test_rewards_that_are_no_numbers(tmp_path: Path) -> None:
-    """Written as null, and counted; one that is missing is merely null."""
+    """Written as null and counted; a missing one is only null."""
     rows, ledger = _run(
         tmp_path,
         {**TRACE, "final_reward": math.nan},
@@ -78,7 +78,7 @@ def test_traces_that_are_no_rows(tmp_path: Path) -> None:
 
 
 def test_rows_that_cannot_be_read(tmp_path: Path) -> None:
-    """By default nothing is written from the first bad row on, and the run fails."""
+    """By default, nothing is written after the first bad row, and the run fails."""
     with pytest.raises(BadRecords):
         _run(tmp_path, {"turns": 1}, TRACE)
     rows, ledger = _run(tmp_path, {"turns": 1}, TRACE, on_error="skip")

@@ -1,4 +1,4 @@
-"""Rows of trainers, as rows of pairs."""
+"""Converts trainers' rows to rows of pairs."""
 
 import json
 from typing import Any
@@ -21,14 +21,14 @@ Q, A, B = user("Q"), model("A"), model("B")
 @pytest.mark.parametrize("name", PAIR_FORMATS)
 @pytest.mark.parametrize("pair", [PLAIN, DEEP], ids=["plain", "deep"])
 def test_formats_by_their_columns(name: str, pair: Any) -> None:
-    """Every row that is written is known without being told."""
+    """Every exported row is recognized without --from."""
     (row,) = rows_of(name, pair)
     assert unwrap(row, "auto") == unwrap(row, name)
 
 
 @pytest.mark.parametrize("name", PAIR_FORMATS)
 def test_plain_pair_there_and_back(name: str) -> None:
-    """Its texts, and where they are written its scores, are what they were."""
+    """Texts survive, and scores where they are written."""
     read, _ = pair_of(unwrap(rows_of(name, PLAIN)[0], "auto"))
     assert read.id == PLAIN.id
     known = name not in ("customizer", "openai")
@@ -36,7 +36,7 @@ def test_plain_pair_there_and_back(name: str) -> None:
 
 
 def test_pair_as_it_is() -> None:
-    """Nothing happens to it."""
+    """A row of prefpairs stays unchanged."""
     row = {"prompt": "Q", "chosen": "A", "rejected": "B", "chosen_score": 1.0, "meta": {}}
     assert unwrap(row, "auto") == row
     assert unwrap({"anything": 1}, "auto") == {"anything": 1}
@@ -54,7 +54,7 @@ def test_pair_as_it_is() -> None:
     ],
 )
 def test_formats_of_others(row: Any, prompt: Any) -> None:
-    """Forms that are not written but found."""
+    """Reads formats that are never written."""
     read = unwrap(row, "auto")
     assert read["prompt"] == prompt
     pair, _ = pair_of(read)
@@ -67,7 +67,7 @@ ANSWERS = {"chosen": "A", "rejected": "B"}
 @pytest.mark.parametrize("key", ["question", "query", "problem", "input", "input_prompt"])
 @pytest.mark.parametrize("asked", ["Q", [Q]])
 def test_prompt_in_another_column(key: str, asked: Any) -> None:
-    """Else the words that both answers begin with would be the prompt."""
+    """Otherwise the common beginning of both answers would be the prompt."""
     row = {key: asked, "chosen": "It is 5.", "rejected": "It is 6."}
     assert unwrap(row, "auto") == {"prompt": asked, "chosen": "It is 5.", "rejected": "It is 6."}
     with_system = unwrap({"system": "S", **row}, "auto")
@@ -76,7 +76,7 @@ def test_prompt_in_another_column(key: str, asked: Any) -> None:
 
 
 def test_prompt_that_both_answers_hold() -> None:
-    """They are whole conversations, and a question beside them is a copy."""
+    """A separate question that both answers include is a copy."""
     texts = {"chosen": "Q\nIt is 5.", "rejected": "Q\nIt is 6."}
     assert unwrap({"question": "Q", **texts}, "auto")["prompt"] == "Q\nIt is"
     apart = {"chosen": "Yes. Q? Yes.", "rejected": "Yes. Q? No!"}
@@ -86,7 +86,7 @@ def test_prompt_that_both_answers_hold() -> None:
 
 
 def test_two_questions_and_no_prompt() -> None:
-    """Equal ones are merged; others stay as they are."""
+    """Equal questions are merged; different ones are ambiguous."""
     asked = {"question": "Q", "query": "Q"}
     assert unwrap({**asked, **ANSWERS}, "auto") == {"prompt": "Q", **ANSWERS}
     for other in ({**asked, "query": "R"}, {"question": "Q", "input": "R"}):
@@ -107,7 +107,7 @@ def test_two_questions_and_no_prompt() -> None:
 )
 @pytest.mark.parametrize("prompt_as", ["Q", [Q]])
 def test_columns_of_the_question(more: Any, prompt: Any, prompt_as: Any) -> None:
-    """They join the prompt as they do in rollouts."""
+    """They are added to the prompt, as in rollouts."""
     read = unwrap({"prompt": prompt_as, **more, **ANSWERS}, "auto")
     rollout = {"prompt": prompt_as, **more, "response": "A", "score": 1}
     assert read.keys() == {"prompt", *ANSWERS}
@@ -118,7 +118,7 @@ def test_columns_of_the_question(more: Any, prompt: Any, prompt_as: Any) -> None
 
 @pytest.mark.parametrize("column", sorted(COLUMNS))
 def test_no_column_of_the_question_is_lost(column: str) -> None:
-    """What it holds is in the pair, or the run ends; a format that is named has no such column."""
+    """Its value is in the pair, or the run stops; a named format has no such column."""
     row = {"prompt": "Q", **ANSWERS}
     assert pair_of(unwrap({**row, column: None}, "auto"))[0].id == pair_of(row)[0].id
     try:
@@ -131,7 +131,7 @@ def test_no_column_of_the_question_is_lost(column: str) -> None:
 
 
 def test_tools_of_pairs_by_another_name() -> None:
-    """One list, whatever it is called; two that differ are two readings."""
+    """Tools are read under any name; two different lists are ambiguous."""
     row, one, other = {"prompt": "Q", **ANSWERS}, [{"name": "f"}], [{"name": "g"}]
     assert unwrap({**row, "functions": one}, "auto") == {**row, "tools": one}
     assert unwrap({**row, "functions": one, "tools": one}, "auto") == {**row, "tools": one}
@@ -141,7 +141,7 @@ def test_tools_of_pairs_by_another_name() -> None:
 
 
 def test_another_system_message_than_that_of_the_prompt() -> None:
-    """It is none beside the first one, as it was written."""
+    """The same system message is used once; a different one is ambiguous."""
     row = {"prompt": [system("S"), Q], **ANSWERS}
     assert unwrap({**row, "system": "S"}, "auto") == row
     with pytest.raises(TwoReadings, match="system"):
@@ -149,7 +149,7 @@ def test_another_system_message_than_that_of_the_prompt() -> None:
 
 
 def test_reader_of_a_name() -> None:
-    """In both spellings; rows of KTO hold single answers."""
+    """Readers are found in both spellings; KTO rows, which are single answers, have none."""
     assert reader_named("ms_swift") is reader_named("ms-swift")
     with pytest.raises(UsageError, match="single answers, not pairs"):
         reader_named("trl_kto")
@@ -160,7 +160,7 @@ def test_reader_of_a_name() -> None:
 
 
 def test_our_names() -> None:
-    """What others call scores and ids; a name that is taken stays as it is."""
+    """Foreign names of scores and IDs are renamed, unless the new name exists."""
     assert with_our_names({"pair_id": "x", "score_gap": 1, "chosen_rating": 2, "k": 3}) == {
         "id": "x",
         "gap": 1,
@@ -191,13 +191,13 @@ def test_our_names() -> None:
     ],
 )
 def test_conversations_without_a_prompt(chosen: Any, rejected: Any, expected: Any) -> None:
-    """What both have in common, back to where the model begins to speak."""
+    """The prompt is the common beginning, up to the first assistant turn that differs."""
     row = split_prompt({"chosen": chosen, "rejected": rejected})
     assert (row["prompt"], row["chosen"], row["rejected"]) == expected
 
 
 def test_prompt_beside_whole_conversations() -> None:
-    """If it says something else it is kept under another name."""
+    """A prompt that differs from them is kept under another name."""
     whole = {"chosen": [system("S"), Q, A], "rejected": [system("S"), Q, B]}
     for told in (None, "Q", "S", [system("S"), Q]):
         assert "source_prompt" not in split_prompt({"prompt": told, **whole})
@@ -217,12 +217,12 @@ def test_prompt_beside_whole_conversations() -> None:
     ],
 )
 def test_rows_that_are_not_parted(row: Any) -> None:
-    """They have a prompt of their own, or no form that is known."""
+    """Rows with their own prompt or an unknown form stay unchanged."""
     assert split_prompt(row) == row
 
 
 def test_conversations_that_begin_otherwise() -> None:
-    """They are no pair."""
+    """Conversations with different beginnings are rejected."""
     with pytest.raises(BadField) as caught:
         split_prompt({"chosen": [user("Q"), A], "rejected": [user("R"), B]})
     assert caught.value.field == "chosen"

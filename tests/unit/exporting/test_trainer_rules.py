@@ -1,4 +1,4 @@
-"""What each trainer makes of rows: its rules, target by target."""
+"""What each trainer does with rows: its rules, target by target."""
 
 from typing import Any
 
@@ -25,12 +25,12 @@ def _told(found: Any) -> list[Told]:
 
 
 def _judged(name: str, row: Row, **columns: Any) -> list[Told]:
-    """All that is found in a row, with some of its columns changed."""
+    """All findings in a row with some columns changed."""
     return _told(check_row({**row, **columns}, _rules(name)))
 
 
 def _checked(name: str, row: Row, **columns: Any) -> list[Told]:
-    """What is found that is particular to a target."""
+    """The findings of a target's own rules."""
     return _told(_rules(name).check({**row, **columns}))
 
 
@@ -38,13 +38,13 @@ def _without(row: Row, *names: str) -> Row:
     return {name: value for name, value in row.items() if name not in names}
 
 
-# All --------------------------------------------------------------------------------------
+# All targets ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.parametrize("given", [PLAIN, DEEP])
 def test_rows_that_were_written(name: str, given: Any) -> None:
-    """Nothing would be lost of what export writes."""
+    """Exported rows have no findings of loss."""
     rows = rows_of(name, given)
     found = [each for row in rows for each in _judged(name, row) if each[0] != "warning"]
     assert found == []
@@ -53,7 +53,7 @@ def test_rows_that_were_written(name: str, given: Any) -> None:
 @pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.parametrize("row", [{}, {"text": "x"}, {"prompt": None}])
 def test_rows_of_something_else(name: str, row: Row) -> None:
-    """Unusable, whatever they are, and never a fault of our own."""
+    """They are unusable, and never crash our code."""
     found = _judged(name, row)
     assert [effect for effect, _, _ in found if effect != "warning"] != []
 
@@ -61,7 +61,7 @@ def test_rows_of_something_else(name: str, row: Row) -> None:
 @pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.parametrize("value", [None, True, 7, 0.5, "x", "", [], ["x"], [None], {}, {"a": 1}])
 def test_columns_of_any_type(name: str, value: Any) -> None:
-    """Each column of what export writes may hold anything, and something is made of it."""
+    """Any value in any exported column gets a verdict."""
     (row, *_) = rows_of(name, DEEP)
     told = [_judged(name, row, **{column: value}) for column in row]
     assert len(told) == len(row)
@@ -85,13 +85,13 @@ def test_columns_of_any_type(name: str, value: Any) -> None:
     ],
 )
 def test_rules_about_files(name: str, batch: int, least: int, together: bool) -> None:
-    """How many rows there must be, and whether the files of a folder are one."""
+    """The minimum number of rows, and whether the files of a folder are loaded as one."""
     rules = _rules(name)
     assert (rules.batch, rules.least, rules.together) == (batch, least, together)
 
 
 def test_files_that_no_arrow_reads() -> None:
-    """Only hosts take a line at a time."""
+    """Only hosts and NAT read line by line."""
     assert [name for name in TARGETS if not target_named(name).typed] == ["nat", "openai"]
 
 
@@ -128,12 +128,12 @@ REPEATED = ("trains on the wrong thing", "prompt_repeated", "chosen")
     ],
 )
 def test_trl_texts(columns: Row, expected: list[Told]) -> None:
-    """All chats or all texts, and the prompt by itself."""
+    """All sides are chats or all are texts, with a separate prompt."""
     assert _judged("trl", ROW, **columns) == expected
 
 
 def test_trl_without_a_prompt() -> None:
-    """It is cut where the sides part, which is right as long as neither begins the other."""
+    """The prompt is the common beginning, which works unless one side is a prefix of the other."""
     warning = ("warning", "prompt_in_both", "")
     row = {"chosen": [user("Q"), AYE], "rejected": [user("Q"), NAY]}
     assert _judged("trl", row) == [warning]
@@ -143,7 +143,7 @@ def test_trl_without_a_prompt() -> None:
 
 
 def test_trl_trace() -> None:
-    """Five names together, and none of fewer, are an agent trace."""
+    """Five columns together make an agent trace, fewer do not."""
     trace = dict.fromkeys(("id", "source", "model", "system_prompt", "messages"), "x")
     found = ("fails to load", "trace_columns", "")
     assert _checked("trl", ROW, **trace) == [found]
@@ -153,7 +153,7 @@ def test_trl_trace() -> None:
 
 @pytest.mark.parametrize("kwargs", [None, "", [], "{}"])
 def test_trl_words_for_the_template(kwargs: Any) -> None:
-    """An object or nothing: null is not nothing."""
+    """chat_template_kwargs must be an object; null crashes."""
     found = [("crashes", "kwargs_missing", "chat_template_kwargs")]
     assert _checked("trl", ROW, chat_template_kwargs=kwargs) == found
     assert _checked("trl", ROW, chat_template_kwargs={}) == []
@@ -176,7 +176,7 @@ def test_trl_words_for_the_template(kwargs: Any) -> None:
     ],
 )
 def test_trl_tools(tools: Any, fine: bool) -> None:
-    """A list of objects, its JSON text, or nothing."""
+    """Tools are a list of objects, its JSON text, or missing."""
     expected = [] if fine else [("crashes", "tools_not_a_list", "tools")]
     assert _checked("trl", ROW, tools=tools) == expected
 
@@ -195,13 +195,13 @@ def test_trl_tools(tools: Any, fine: bool) -> None:
     ],
 )
 def test_trl_reserved_columns(name: str, effect: str) -> None:
-    """The name is enough, also with null."""
+    """A reserved name counts, even if the value is null."""
     assert _judged("trl", ROW, **{name: None}) == [(effect, "reserved_column", name)]
 
 
 @pytest.mark.parametrize("name", ["score_chosen", "score_gap", "pair_id", "group_id", "source"])
 def test_trl_columns_that_are_left_alone(name: str) -> None:
-    """All other names."""
+    """Other names are ignored."""
     assert _judged("trl", ROW, **{name: 1}) == []
 
 
@@ -234,19 +234,19 @@ SINGLE: Row = {"prompt": [user("Q")], "completion": [AYE], "label": True}
     ],
 )
 def test_kto(columns: Row, expected: list[Told]) -> None:
-    """A prompt, one answer and its label."""
+    """KTO needs a prompt, one answer and its label."""
     assert _judged("trl-kto", SINGLE, **columns) == expected
 
 
 def test_kto_without_its_columns() -> None:
-    """Each that is missing."""
+    """Each missing column is reported."""
     assert _judged("trl-kto", _without(SINGLE, "label")) == [("crashes", "missing_column", "label")]
     found = _judged("trl-kto", _without(SINGLE, "completion"))
     assert found[0] == ("crashes", "missing_column", "completion")
 
 
 def test_kto_of_pairs() -> None:
-    """They are taken, too, under the rules of pairs."""
+    """KTO accepts pairs, too, under the rules of pairs."""
     assert _judged("trl-kto", ROW) == []
     assert _judged("trl-kto", ROW, rejected="Nay") == [("crashes", "forms_differ", "")]
     assert _judged("trl-kto", ROW, rejected=[AYE]) == [("trains on nothing", "equal_sides", "")]
@@ -279,12 +279,12 @@ def test_kto_of_pairs() -> None:
     ],
 )
 def test_nemo_rl(columns: Row, expected: list[Told]) -> None:
-    """A prompt in either form, answers of text."""
+    """A prompt in either form, and text answers."""
     assert _judged("nemo-rl", TEXTS, **columns) == expected
 
 
 def test_nemo_rl_without_columns() -> None:
-    """A missing one crashes, where null is an empty turn; old names are reported."""
+    """A missing one crashes, null is an empty turn, and old names are reported."""
     assert _judged("nemo-rl", _without(TEXTS, "prompt")) == [
         ("crashes", "missing_column", "prompt")
     ]
@@ -299,7 +299,7 @@ def test_nemo_rl_without_columns() -> None:
 
 @pytest.mark.parametrize("name", ["nemo-rl", "nemo-rl-ranked"])
 def test_nemo_rl_file_names(name: str) -> None:
-    """The endings that are local files; all others are names of data sets."""
+    """These extensions are local files; other names are data sets."""
     endings = (".jsonl", ".json", ".parquet", ".arrow", ".csv", ".txt")
     assert _rules(name).suffixes == endings
 
@@ -347,7 +347,7 @@ WRONG_FIRST = ("crashes", "wrong_type", "completions.0")
     ],
 )
 def test_ranked_completions(completions: list[Any], expected: list[Told]) -> None:
-    """Two, with ranks that differ; the lower rank is the chosen one."""
+    """There must be two, with different ranks; the lower rank is chosen."""
     assert _judged("nemo-rl-ranked", RANKED, completions=completions) == expected
 
 
@@ -370,12 +370,12 @@ def test_ranked_completions(completions: list[Any], expected: list[Told]) -> Non
     ],
 )
 def test_ranked_contexts(columns: Row, expected: list[Told]) -> None:
-    """Always a chat; a column task_name breaks the loader."""
+    """The context must be a chat; a task_name column breaks the loader."""
     assert _judged("nemo-rl-ranked", RANKED, **columns) == expected
 
 
 def test_ranked_rows_of_another_format() -> None:
-    """Both columns are missing."""
+    """Both columns are reported as missing."""
     found = _judged("nemo-rl-ranked", ROW)
     assert found[:2] == [
         ("crashes", "missing_column", "context"),
@@ -387,7 +387,7 @@ def test_ranked_rows_of_another_format() -> None:
 
 
 def test_customizer() -> None:
-    """The old names, and texts."""
+    """The old names, with texts."""
     row = {"prompt": "Q", "chosen_response": "Aye", "rejected_response": "Nay"}
     assert _judged("customizer", row) == []
     assert _judged("customizer", row, prompt=[system("S"), user("Q")]) == []
@@ -410,7 +410,7 @@ def test_customizer() -> None:
     ],
 )
 def test_customizer_rl(columns: Row, expected: Any) -> None:
-    """Every message has a text, or the whole file is refused."""
+    """Every message must have a text, or the whole file is rejected."""
     found = _judged("customizer-rl", TEXTS, **columns)
     if isinstance(expected, str):
         assert ("fails to load", "wrong_type", expected) in found
@@ -425,7 +425,7 @@ def test_customizer_rl_of_another_generation() -> None:
     assert _checked("customizer-rl", {**TEXTS, **old}) == []
 
 
-# OpenAI and its like ----------------------------------------------------------------------
+# OpenAI and compatible hosts --------------------------------------------------------------
 
 OWN: Row = {
     "input": {"messages": [user("Q")], "tools": [], "parallel_tool_calls": True},
@@ -474,7 +474,7 @@ def _given(*messages: Any, **more: Any) -> Row:
     ],
 )
 def test_openai(columns: Row, expected: list[Told]) -> None:
-    """An object, two answers of one message each, and no other column."""
+    """An object, two answers with one message each, and no other column."""
     assert _judged("openai", OWN, **columns) == expected
 
 
@@ -500,13 +500,13 @@ def test_openai(columns: Row, expected: list[Told]) -> None:
     ],
 )
 def test_together(columns: Row, expected: list[tuple[str, str]]) -> None:
-    """Roles and texts alone, turn by turn; a single slip and the file is refused."""
+    """Only roles and texts that alternate; one violation rejects the file."""
     found = [("fails to load", code, field) for code, field in expected]
     assert _told(check_strictly({**OWN, **columns})) == found
 
 
 def test_hosts() -> None:
-    """Which of them are strict, and how many rows they take at least."""
+    """Which hosts are strict, and their minimum number of rows."""
     hosts = target_named("openai").hosts
     assert {name: host.rules.check is check_strictly for name, host in hosts.items()} == {
         "openai": False,
@@ -557,7 +557,7 @@ TURNS: Row = {
     ],
 )
 def test_llamafactory_turns(speakers: str, even: bool) -> None:
-    """They alternate behind a system message, and the user's is the last."""
+    """Turns must alternate after a system message, and end with the user's."""
     values = {"function_call": '{"name": "add", "arguments": {}}'}
     turns = [_turn(name, values.get(name, "x")) for name in speakers.split()]
     expected = [] if even else [("is dropped", "uneven_turns", "conversations")]
@@ -598,7 +598,7 @@ def test_llamafactory_columns(columns: Row, expected: list[Told]) -> None:
     ],
 )
 def test_llamafactory_calls(value: str, broken: bool) -> None:
-    """JSON behind one thought at most, or the whole run stops."""
+    """JSON, after at most one thought, or the whole run stops."""
     called = _turn("function_call", value)
     expected = [("crashes", "call_not_json", "function_call")] if broken else []
     assert _checked("llamafactory", TURNS, chosen=called) == expected
@@ -607,14 +607,14 @@ def test_llamafactory_calls(value: str, broken: bool) -> None:
 
 
 def test_llamafactory_speaker_of_an_answer() -> None:
-    """The model, or its call."""
+    """Answers are from the model or are its calls."""
     found = ("trains on the wrong thing", "wrong_role", "rejected")
     assert _checked("llamafactory", TURNS, rejected=_turn("human")) == [found]
     assert _checked("llamafactory", TURNS, rejected=_turn("function_call", "{}")) == []
 
 
 def test_llamafactory_alpaca() -> None:
-    """Answers are texts there."""
+    """In the alpaca format, answers are texts."""
     row = {"instruction": "Q", "input": "", "chosen": "Aye", "rejected": "Nay"}
     assert _judged("llamafactory", row) == []
     found = [("is dropped", "wrong_type", "chosen")]
@@ -659,7 +659,7 @@ SHORT: Row = {"messages": [user("Q"), AYE], "rejected_response": "No, 8."}
     ],
 )  # fmt: skip
 def test_ms_swift(row: Row, expected: Any) -> None:
-    """Whole conversations, or another answer behind the user's last words."""
+    """Whole conversations, or a rejected text that replaces the last answer."""
     found = _judged("ms-swift", row)
     if isinstance(expected, str):
         assert ("is dropped", "missing_column", expected) in found
@@ -668,7 +668,7 @@ def test_ms_swift(row: Row, expected: Any) -> None:
 
 
 def test_ms_swift_agents() -> None:
-    """Roles of their own for calls and results."""
+    """Calls and results have their own roles."""
     called = {"role": "tool_call", "content": '{"name": "add", "arguments": {}}'}
     prompt = [user("Q"), called, {"role": "tool_response", "content": "1"}]
     row = {"messages": [*prompt, AYE], "rejected_messages": [*prompt, NAY]}
@@ -694,12 +694,12 @@ def test_ms_swift_agents() -> None:
     ],
 )
 def test_openrlhf(columns: Row, expected: list[Told]) -> None:
-    """One form in a row, and tools are not seen."""
+    """All sides have the same form, and tools are ignored."""
     assert _judged("openrlhf", ROW, **columns) == expected
 
 
 def test_openrlhf_without_a_prompt() -> None:
-    """It is in both sides."""
+    """Both sides include the prompt."""
     assert _judged("openrlhf", {"chosen": [user("Q"), AYE], "rejected": [user("Q"), NAY]}) == []
 
 
@@ -746,12 +746,12 @@ AXOLOTL: Row = {"messages": [user("Q")], "chosen": AYE, "rejected": NAY}
     ],
 )
 def test_axolotl(columns: Row, expected: list[Told]) -> None:
-    """An answer is searched for by its text, and of several messages it is the last."""
+    """An answer is located by its text, and is the last of several messages."""
     assert _judged("axolotl", AXOLOTL, **columns) == expected
 
 
 def test_axolotl_of_rows_for_trl() -> None:
-    """The prompt has another name there."""
+    """The prompt has another column there."""
     found = _judged("axolotl", ROW)
     assert found == [("crashes", "missing_column", "messages")]
 
@@ -760,7 +760,7 @@ def test_axolotl_of_rows_for_trl() -> None:
 
 
 def test_ultrafeedback() -> None:
-    """Whole conversations, which begin alike; the prompt beside them is not looked at."""
+    """Whole conversations with a common beginning; the prompt column is ignored."""
     row = {"prompt": "Q", "chosen": [user("Q"), AYE], "rejected": [user("Q"), NAY]}
     assert _judged("ultrafeedback", row) == []
     assert _judged("ultrafeedback", _without(row, "prompt")) == []

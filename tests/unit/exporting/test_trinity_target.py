@@ -1,4 +1,4 @@
-"""Trinity-RFT: conversations of roles and texts in a folder, and its ready-made pairs."""
+"""Trinity-RFT: folders of conversations with roles and texts, and ready-made pairs."""
 
 import pytest
 from target_rows import CALLED, DEEP, PLAIN, TOLD, extras_of, model, rows_of, system, user
@@ -23,7 +23,7 @@ def _experience(**more: object) -> Row:
 
 
 def test_row() -> None:
-    """Three chats, and where the pair came from."""
+    """Three chats, and the origin of the pair."""
     (row,) = rows_of("trinity", PLAIN)
     assert (row["prompt"], row["chosen"], row["rejected"]) == (
         [user("Q")], [model("Aye")], [model("Nay")]
@@ -32,7 +32,7 @@ def test_row() -> None:
 
 
 def test_row_of_a_trajectory() -> None:
-    """Calls, results and schemas are text, as no tools are passed on."""
+    """Calls, results and schemas become text, since tools are not passed on."""
     (row,) = rows_of("trinity", DEEP)
     assert row["prompt"][0] == system(f"S\n\n{TOLD}")
     assert row["prompt"][2] == model(CALLED)
@@ -40,7 +40,7 @@ def test_row_of_a_trajectory() -> None:
 
 
 def test_configuration() -> None:
-    """A folder, its columns, and a batch that there are rows for."""
+    """It has the folder, its columns, and a batch size that the rows can fill."""
     snippet = extras_of("trinity", "train", "val")["dpo.yaml"]
     for line in ("prompt_type: messages", "messages_key: prompt", "split: train", "path: ."):
         assert f"{line}\n" in snippet
@@ -50,7 +50,7 @@ def test_configuration() -> None:
 
 @pytest.mark.parametrize(("count", "batch"), [(1, 1), (3, 2), (63, 32), (64, 64), (1000, 64)])
 def test_batch(count: int, batch: int) -> None:
-    """With fewer rows than a batch nothing would be trained on."""
+    """With fewer rows than a batch, nothing would be trained."""
     files = {"train": "train.jsonl"}
     extras = target_named("trinity").extras(
         Dataset(files, {"train": count}, frozenset(), ExportOptions())
@@ -59,7 +59,7 @@ def test_batch(count: int, batch: int) -> None:
 
 
 def test_ready_made_pair() -> None:
-    """The conversations are cut where they part; tokens stand with their side."""
+    """Conversations are cut where they diverge; each side has its tokens."""
     row = read(_experience(tokens=[1, 2, 3], chosen=[4, 5], rejected=[6], tools=[{"a": 1}]))
     assert row == {
         "prompt": [user("2+2?")],
@@ -74,7 +74,7 @@ def test_ready_made_pair() -> None:
 
 @pytest.mark.parametrize("dialect", ["auto", "trinity"])
 def test_known_by_its_columns(dialect: str) -> None:
-    """A pair without scores, where no column types were asked for."""
+    """A pair without scores, recognized by its columns."""
     found = read_pair(encode(_experience()), lambda row: unwrap(row, dialect))
     assert (found.lost, found.noticed, found.pair.gap) == (None, [], None)
     assert found.pair.chosen == [model("4")]
@@ -82,7 +82,7 @@ def test_known_by_its_columns(dialect: str) -> None:
 
 @pytest.mark.parametrize("sides", [(GOOD, [user("3+3?"), model("6")]), (GOOD, None), (7, 7)])
 def test_no_pair(sides: tuple[object, object]) -> None:
-    """Conversations that begin otherwise, or none."""
+    """Conversations with different beginnings, or none, are rejected."""
     row = _experience(chosen_messages=sides[0], rejected_messages=sides[1])
     with pytest.raises(BadField):
         read_pair(encode(row), lambda given: unwrap(given, "trinity"))
@@ -90,13 +90,13 @@ def test_no_pair(sides: tuple[object, object]) -> None:
 
 @pytest.mark.parametrize("name", ["messages", "message", "prompt"])
 def test_names_of_the_prompt(name: str) -> None:
-    """A configuration may call it otherwise."""
+    """A configuration may use other column names for the prompt."""
     row = {name: [user("Q")], "chosen": [model("A")], "rejected": [model("B")]}
     assert read(row)["prompt"] == [user("Q")]
 
 
 def test_rules() -> None:
-    """Texts crash it, repeated prompts are trained on, and tools never come through."""
+    """Texts crash, repeated prompts are trained on, and tools are ignored."""
     rules = target_named("trinity").rules
     fine = {"prompt": [user("Q")], "chosen": [model("A")], "rejected": [model("B")]}
     assert check_row(fine, rules) == []

@@ -26,7 +26,7 @@ from prefpairs.targets.trl import provenance
 
 
 def test_row() -> None:
-    """The three texts, and what they are worth."""
+    """Three chats, with scores."""
     assert rows_of("trl", PLAIN) == [
         {
             "prompt": [user("Q")],
@@ -41,7 +41,7 @@ def test_row() -> None:
 
 
 def test_row_of_a_trajectory() -> None:
-    """Calls with objects, thinking in the text, schemas as the text of a list."""
+    """Calls have objects, reasoning is in the text, schemas are a list as text."""
     (row,) = rows_of("trl", DEEP)
     called = model("", tool_calls=[call({"a": 1})])
     assert row["prompt"] == [system("S"), user("Q"), called, told("1")]
@@ -50,7 +50,7 @@ def test_row_of_a_trajectory() -> None:
 
 
 def test_row_in_other_forms() -> None:
-    """Arguments as text, thinking in its field, plain texts as they are."""
+    """Arguments as text, reasoning in its field, and plain texts stay so."""
     (row,) = rows_of("trl", DEEP, tool_args="string", reasoning_as="field")
     assert row["prompt"][2] == calling()
     assert row["chosen"] == [model("Aye", reasoning_content="hm")]
@@ -67,7 +67,7 @@ def test_row_in_other_forms() -> None:
     ],
 )
 def test_scores_that_are_known(scores: Any, expected: Any) -> None:
-    """Others have no column here."""
+    """Unknown scores have no column."""
     given = pair("Q", "A", "B", **scores)
     example, _ = convert_pair(given, target_named("trl"), ExportOptions())
     row = provenance(example)
@@ -75,7 +75,7 @@ def test_scores_that_are_known(scores: Any, expected: Any) -> None:
 
 
 def test_reading() -> None:
-    """What was written, and conversations without a prompt of their own."""
+    """Exported rows are read, and conversations without a separate prompt."""
     read = reader_named("trl")
     (row,) = rows_of("trl", DEEP)
     assert read(row) == row
@@ -89,7 +89,7 @@ def test_reading() -> None:
 
 
 def test_command() -> None:
-    """It runs on its own folder, wherever that is; sides that are there are named."""
+    """The command uses its own folder and names the existing splits."""
     assert extras_of("trl", "train")["dpo.sh"] == (
         "#!/bin/sh\n"
         "# DPO with TRL on the files of this folder: MODEL=... OUTPUT=... sh dpo.sh [OPTION]...\n"
@@ -105,7 +105,7 @@ def test_command() -> None:
 
 
 def test_card() -> None:
-    """The sides have the names that `load_dataset` gives them."""
+    """The splits have the names that `load_dataset` uses."""
     card = extras_of("trl", "train", "val", "test")["README.md"]
     assert "  - split: validation\n    path: val.jsonl\n" in card
     assert "- train: 2 rows\n- validation: 2 rows\n- test: 2 rows\n" in card

@@ -1,10 +1,10 @@
-"""TRL: KTO, an answer a row."""
+"""TRL's KTO: one answer per row."""
 
 from target_rows import DEEP, PLAIN, extras_of, model, pair, rows_of, user
 
 
 def test_rows() -> None:
-    """The chosen answer first, each with its label and its score."""
+    """The chosen answer comes first, each with its label and score."""
     assert rows_of("trl-kto", PLAIN) == [
         {"prompt": [user("Q")], "completion": [model("Aye")], "label": True, "score": 1.0},
         {"prompt": [user("Q")], "completion": [model("Nay")], "label": False, "score": 0.25},
@@ -12,7 +12,7 @@ def test_rows() -> None:
 
 
 def test_rows_of_a_trajectory() -> None:
-    """Both have the tools, and only known scores stand there."""
+    """Both rows have the tools, and known scores only."""
     rows = rows_of("trl-kto", DEEP._replace(rejected_score=None))
     tools = '[{"type":"function","function":{"name":"add","parameters":{}}}]'
     assert [row["tools"] for row in rows] == [tools, tools]
@@ -20,13 +20,13 @@ def test_rows_of_a_trajectory() -> None:
 
 
 def test_rows_of_plain_texts() -> None:
-    """They may stay as they are."""
+    """Plain texts may stay texts."""
     rows = rows_of("trl-kto", pair("Q", " A", " B"), text=True)
     assert [(row["prompt"], row["completion"]) for row in rows] == [("Q", " A"), ("Q", " B")]
 
 
 def test_command() -> None:
-    """More than one answer a batch, for the trainer compares neighbours."""
+    """The batch size is above one, since the trainer compares neighbors."""
     script = extras_of("trl-kto", "train")["kto.sh"]
     assert "exec trl kto --per_device_train_batch_size 8 --model_name_or_path" in script
     assert '--output_dir "${OUTPUT:-kto-output}" "$@"\n' in script

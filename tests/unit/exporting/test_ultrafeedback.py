@@ -23,7 +23,7 @@ def test_row() -> None:
 
 
 def test_question_of_a_conversation() -> None:
-    """What the user said last; nothing, if the user said nothing."""
+    """The last user message; empty if there is none."""
     talk = [system("S"), user("Q"), model("A"), user("R")]
     (row,) = rows_of("ultrafeedback", pair(talk, "A", "B"))
     assert (row["prompt"], row["rejected"]) == ("R", [*talk, model("B")])
@@ -35,7 +35,7 @@ def test_question_of_a_conversation() -> None:
 
 
 def test_reading() -> None:
-    """Copies go; what the answers have in common is the prompt."""
+    """Copied columns are dropped; the common beginning is the prompt."""
     (row,) = rows_of("ultrafeedback", PLAIN)
     scores = {"score_chosen": 1.0, "score_rejected": 0.25}
     pair = {"prompt": [user("Q")], "chosen": [model("Aye")], "rejected": [model("Nay")]}
@@ -46,7 +46,7 @@ def test_reading() -> None:
 
 
 def test_card() -> None:
-    """The sides have the names of the original."""
+    """The splits have the names of the original."""
     card = extras_of("ultrafeedback", "train", "val")["README.md"]
     assert "  - split: train_prefs\n    path: train_prefs.jsonl\n" in card
     assert "  - split: val_prefs\n    path: val_prefs.jsonl\n" in card

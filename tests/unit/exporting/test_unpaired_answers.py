@@ -1,4 +1,4 @@
-"""In which order single answers stand."""
+"""The order of single answers."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from prefpairs.model.json_codec import encode_sorted
 
 
 def _row(word: str, score: float | None = None) -> Row:
-    """An answer as `prompt answer label` in one letter each."""
+    """An answer from `prompt answer label`, one character each."""
     row: Row = {"prompt": word[0], "completion": word[1], "label": word[2] == "+"}
     return row if score is None else {**row, "score": score}
 
@@ -33,7 +33,7 @@ def _in_turn(rows: Sequence[Row]) -> Ordered:
 
 
 def test_contents() -> None:
-    """Digests see prompt, tools and answer, however keys are ordered."""
+    """Digests cover prompt, tools and answer, whatever the key order."""
     row = {"prompt": [{"role": "user", "content": "Q"}], "completion": "A", "label": True}
     same = {"label": True, "completion": "A", "prompt": [{"content": "Q", "role": "user"}]}
     assert _in_turn([row, same]).omitted == {"answer_repeated": 1}
@@ -41,7 +41,7 @@ def test_contents() -> None:
 
 
 def test_prompts_take_turns() -> None:
-    """Each prompt once, then each again that has more."""
+    """Each prompt once, then again those with more answers."""
     rows = _rows("pa+ pb- pc+ qa+ qb- ra+")
     order = _in_turn(rows)
     assert not order.omitted
@@ -52,7 +52,7 @@ def test_prompts_take_turns() -> None:
 
 
 def test_answers_that_come_again() -> None:
-    """Once, if the labels agree, and else never."""
+    """Once if the labels agree, otherwise never."""
     order = _in_turn(_rows("pa+ pb- pa+ pa+ pc+ pc- pc+"))
     assert sorted(order.positions) == [0, 1]
     assert order.omitted == {"answer_repeated": 2, "label_contradicted": 3}
@@ -61,7 +61,7 @@ def test_answers_that_come_again() -> None:
 
 
 def test_answers_to_one_prompt() -> None:
-    """They may be taken in together."""
+    """The answers to one prompt can be added together."""
     rows = _rows("pa+ pb- pc+")
     singles = UnpairedAnswers()
     singles.add(rows)
@@ -69,7 +69,7 @@ def test_answers_to_one_prompt() -> None:
 
 
 def test_order_of_arrival() -> None:
-    """It changes nothing."""
+    """The result does not depend on the input order."""
     rows = _rows("pa+ pb- qa+ qa+ qc-")
     orders = {
         tuple(came[at]["completion"] for at in _in_turn(came).positions)
@@ -79,7 +79,7 @@ def test_order_of_arrival() -> None:
 
 
 def test_an_answer_with_several_scores() -> None:
-    """The highest one is kept, wherever it was; an unknown one does not count."""
+    """The highest score is kept, in any order; unknown ones do not count."""
     scores = [None, -1.5, 0.0, 0.5, 0.9]
     for came in permutations(scores):
         order = _in_turn([_row("pa+", score) for score in came])
@@ -89,7 +89,7 @@ def test_an_answer_with_several_scores() -> None:
 
 
 def _plainly(rows: Sequence[Row]) -> tuple[list[int], Counter[str]]:
-    """The same order, said with sets and counts."""
+    """The same order, computed with sets and counts."""
     asked = [encode_sorted([row["prompt"], row.get("tools")]) for row in rows]
     answers = [
         digest("answer", digest("question", prompt) + encode_sorted(row["completion"]))
@@ -130,6 +130,6 @@ _ANSWERS = st.builds(
 
 @given(st.lists(_ANSWERS, max_size=20))
 def test_strings_sort_as_what_they_say(rows: list[Row]) -> None:
-    """The order is the one of labels, scores, turns and draws."""
+    """Sort keys have the order of labels, scores, turns and draws."""
     order = _in_turn(rows)
     assert (list(order.positions), order.omitted) == _plainly(rows)

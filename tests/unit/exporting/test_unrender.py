@@ -1,4 +1,4 @@
-"""Chat templates turned round: what they made becomes messages again, or stays."""
+"""Parses rendered prompts back into messages, or leaves them as text."""
 
 import pickle
 import re
@@ -41,7 +41,7 @@ def _text(source: str, chat: list[dict[str, Any]], **more: Any) -> str:
 
 @given(st.sampled_from(TEMPLATES), CHATS)
 def test_what_is_taken_apart_renders_the_same(source: str, given_: Any) -> None:
-    """Whatever comes out, the template makes the very text of it."""
+    """Parsed messages render to the original text."""
     text = _text(source, _chat(*given_))
     chat = Unrenderer(source).messages(text)
     if text:
@@ -51,19 +51,19 @@ def test_what_is_taken_apart_renders_the_same(source: str, given_: Any) -> None:
 
 @pytest.mark.parametrize("source", [CHATML, TRIMS])
 def test_round_trip(source: str) -> None:
-    """The messages are those that there were."""
+    """Rendering and parsing returns the original messages."""
     chat = _chat(["S"], [("Q", "A"), ("R", "B")], "T\n\nU")
     assert Unrenderer(source).messages(_text(source, chat)) == chat
 
 
 def test_what_the_template_adds_is_no_message() -> None:
-    """Its own system message is not the user's."""
+    """A default system message of the template is not returned."""
     chat = _chat([], [], "Q")
     assert Unrenderer(ADDS_SYSTEM).messages(_text(ADDS_SYSTEM, chat)) == chat
 
 
 def test_the_token_that_begins_a_text() -> None:
-    """The template does not say which it is; the text does."""
+    """The first token is not known from the template, but from the text."""
     chat = _chat(["S"], [], "Q")
     text = _text(TRIMS, chat, bos_token="<s>")  # noqa: S106 - no password
     assert Unrenderer(TRIMS).messages(text) == chat
@@ -83,19 +83,19 @@ def test_the_token_that_begins_a_text() -> None:
     ],
 )
 def test_what_it_did_not_render(text: str) -> None:
-    """Nothing comes of it."""
+    """Texts that the template did not render are not parsed."""
     assert Unrenderer(CHATML).messages(text) is None
 
 
 @pytest.mark.parametrize("source", ["Hello", "{{ raise_exception('no') }}"])
 def test_no_chat_template(source: str) -> None:
-    """Nothing can be learnt of it."""
+    """A file that is no chat template parses nothing."""
     unrenderer = Unrenderer(source)
     assert (unrenderer.form, unrenderer.messages("Q")) == (None, None)
 
 
 def test_in_another_process() -> None:
-    """It can be sent to one: what it remembers stays here."""
+    """A parser can be pickled; its cache is not."""
     unrenderer = Unrenderer(CHATML)
     unrenderer.messages("Q")
     other = pickle.loads(pickle.dumps(unrenderer))  # noqa: S301 - our own
@@ -104,7 +104,7 @@ def test_in_another_process() -> None:
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only so many prompts are remembered."""
+    """The cache holds a limited number of prompts."""
     monkeypatch.setattr("prefpairs.chat.unrender._MOST_KNOWN", 2)
     unrenderer = Unrenderer(CHATML)
     for text in "abc":
@@ -113,7 +113,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_only_what_renders_the_same_counts() -> None:
-    """A template that trims did not write these blanks, though it can be cut out of them."""
+    """A text with blanks that the template would trim was not rendered by it."""
     text = _text(CHATML, _chat([], [], " Q "))
     assert Unrenderer(CHATML).messages(text) == _chat([], [], " Q ")
     assert Unrenderer(TRIMS).messages(text) is None
@@ -146,14 +146,14 @@ SPECIAL = re.compile(r"<[^<>\s]+>")
 
 
 def _bare(source: str, chat: list[dict[str, Any]]) -> str:
-    """What a tokenizer leaves of a rendered text that skips special tokens."""
+    """A rendered text after a tokenizer skipped special tokens."""
     return SPECIAL.sub("", _text(source, chat))
 
 
 @pytest.mark.parametrize("source", [CHATML, ADDS_SYSTEM, NO_SYSTEM, TRIMS, LLAMA, GEMMA])
 @pytest.mark.parametrize("system", [[], ["Be brief."]])
 def test_a_text_without_special_tokens(source: str, system: list[str]) -> None:
-    """A system message and what the user asks are told apart, and the text is seen to be one."""
+    """System and user messages are told apart, and the text is recognized as rendered."""
     if system and source is NO_SYSTEM:
         return
     chat = _chat(system, [], "What is 2 + 3?\n\nassistant, user")
@@ -177,15 +177,15 @@ def test_a_text_without_special_tokens(source: str, system: list[str]) -> None:
     ],
 )
 def test_a_text_that_could_be_several_conversations(text: str) -> None:
-    """A user may write the name of a role on a line of its own."""
+    """It is ambiguous, since a user may write the name of a role on a line."""
     unrenderer = Unrenderer(CHATML)
-    for _ in range(2):  # also where it is remembered
+    for _ in range(2):  # the second time from the cache
         with pytest.raises(Unclear):
             unrenderer.messages(text)
 
 
 def test_nothing_is_left_between_messages() -> None:
-    """Where special tokens alone tell turns apart, any line could begin one."""
+    """If only special tokens separate turns, any line could begin one."""
     with pytest.raises(Unclear):
         Unrenderer(PHI).messages("\nQ\n\n")
 
@@ -194,7 +194,7 @@ def test_nothing_is_left_between_messages() -> None:
     "text", ["user\n Q\nassistant\n", "system\nS\nassistant\n", "assistant\nA\nassistant\n"]
 )
 def test_other_texts_without_special_tokens(text: str) -> None:
-    """Nobody asks in them, or the template would have written them in another way."""
+    """No user asks in them, or the template would have rendered them differently."""
     assert Unrenderer(TRIMS).messages(text) is None
 
 
@@ -208,7 +208,7 @@ ROLES = st.lists(st.sampled_from(["system", "user", "assistant", "tool"]), max_s
     st.data(),
 )
 def test_what_comes_back_is_what_there_was(source: str, roles: list[str], data: Any) -> None:
-    """Or nothing does, whatever the text and the role."""
+    """The original messages are returned or none, for any texts and roles."""
     words = data.draw(st.lists(LINES.map("\n".join), min_size=len(roles), max_size=len(roles)))
     chat = [{"role": role, "content": text} for role, text in zip(roles, words, strict=True)]
     try:

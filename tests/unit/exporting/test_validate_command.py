@@ -1,4 +1,4 @@
-"""The words of validate, and what it tells."""
+"""The options of validate, and its output."""
 
 import json
 import os
@@ -45,11 +45,11 @@ def _labels(*words: str, to: str = "trl") -> list[str]:
     return [given.label for given in _plan(to, inputs=list(words)).inputs]
 
 
-# Words ------------------------------------------------------------------------------------
+# Options ----------------------------------------------------------------------------------
 
 
 def test_plan_of_no_words() -> None:
-    """One file, the rules of the target, no length."""
+    """Defaults: one file, the rules of the target, no length."""
     plan = _plan("nemo_rl")
     assert plan.inputs == [Input("in.jsonl", "in.jsonl")]
     assert plan.target is target_named("nemo-rl")
@@ -57,7 +57,7 @@ def test_plan_of_no_words() -> None:
 
 
 def test_plan_of_all_words() -> None:
-    """Each word ends where it belongs."""
+    """Each option sets its field."""
     plan = _plan("openai", host="together", max_chars=9, batch_size=4, limit=2)
     assert plan.target.rules.check is check_strictly
     assert (plan.length, plan.batch, plan.limit) == (LengthLimit(9), 4, 2)
@@ -76,14 +76,14 @@ def test_plan_of_all_words() -> None:
     ],
 )
 def test_words_that_do_not_fit(words: dict[str, Any], message: str) -> None:
-    """An error that names them."""
+    """Contradictory options give an error that names them."""
     with pytest.raises(UsageError) as caught:
         _run(**words)
     assert message in error_sentences(caught.value)[0][0]
 
 
 def test_summary_over_its_input() -> None:
-    """It would be written over."""
+    """A summary over an input is rejected."""
     with pytest.raises(UsageError):
         _run(summary="in.jsonl")
     assert json.loads(Path("in.jsonl").read_bytes()) == ROW
@@ -96,7 +96,7 @@ def test_missing_file() -> None:
 
 
 def test_files_of_a_folder() -> None:
-    """Those that the trainer reads, in its order, where they have its names; else all."""
+    """The files that the trainer reads, in its order, if they have its names; else all."""
     for name in ("val.jsonl", "train.jsonl", "notes.jsonl"):
         _write(f"d/{name}", ROW)
     assert _labels("d") == ["train.jsonl", "val.jsonl"]
@@ -108,7 +108,7 @@ def test_files_of_a_folder() -> None:
 
 
 def test_a_file_of_a_folder_that_cannot_be_looked_at() -> None:
-    """It is not passed over."""
+    """A broken link is an error, not skipped."""
     _write("d/train.jsonl", ROW)
     Path("d/val.jsonl").symlink_to("val.jsonl")
     with pytest.raises(FileError, match=r"d/val\.jsonl"):
@@ -117,7 +117,7 @@ def test_a_file_of_a_folder_that_cannot_be_looked_at() -> None:
 
 @pytest.mark.parametrize("second", ["in.jsonl", "./in.jsonl", "link.jsonl", "data"])
 def test_a_file_that_is_named_twice(second: str) -> None:
-    """Its rows would count twice; also by a link, or in its folder."""
+    """A duplicate is rejected, also by a link or inside a folder, since rows would count twice."""
     os.symlink("in.jsonl", "link.jsonl")
     Path("data").mkdir()
     os.link("in.jsonl", "data/train.jsonl")
@@ -126,7 +126,7 @@ def test_a_file_that_is_named_twice(second: str) -> None:
 
 
 def test_files_of_one_name() -> None:
-    """Findings tell them apart, whatever words they come from."""
+    """Findings tell them apart, however they were given."""
     _write("x/a.jsonl", EQUAL)
     _write("y/a.jsonl", EQUAL)
     assert _labels("x/a.jsonl", "y") == ["x/a.jsonl", "y/a.jsonl"]
@@ -145,7 +145,7 @@ def test_files_of_one_name() -> None:
     ],
 )
 def test_card(card: str, typed: bool) -> None:
-    """One that types the columns, beside the file."""
+    """A card next to the file gives column types."""
     _write("d/train.jsonl", ROW)
     Path("d/README.md").write_text(card, "utf-8")
     plan = _plan(inputs=["d", "in.jsonl"])
@@ -156,7 +156,7 @@ def test_card(card: str, typed: bool) -> None:
 
 
 def test_sound_file(capfd: pytest.CaptureFixture[str]) -> None:
-    """No findings; the summary goes to standard error."""
+    """A sound file has no findings; the summary goes to standard error."""
     _run()
     captured = capfd.readouterr()
     assert (captured.out, captured.err) == (
@@ -166,7 +166,7 @@ def test_sound_file(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_findings(capfd: pytest.CaptureFixture[str]) -> None:
-    """A line each, counts below, and an error at the end."""
+    """One finding per line, then the counts, and an error at the end."""
     _write("in.jsonl", ROW, EQUAL, WARNED)
     with pytest.raises(WouldBeLost) as caught:
         _run()
@@ -189,7 +189,7 @@ def test_findings(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_file_that_is_lost(capfd: pytest.CaptureFixture[str]) -> None:
-    """No line, and its name is safe to print."""
+    """The finding has no line number, and the name is escaped."""
     Path("odd\x1b.jsonl").write_bytes(b"")
     with pytest.raises(WouldBeLost) as caught:
         _run(inputs=["odd\x1b.jsonl"])
@@ -200,7 +200,7 @@ def test_file_that_is_lost(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_warnings_lose_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    """The first five of each kind in a file are reported, and all are counted."""
+    """The first five of each kind per file are printed, and all are counted."""
     _write("in.jsonl", *[WARNED] * 7)
     _write("more.jsonl", *[WARNED] * 2)
     _run(inputs=["in.jsonl", "more.jsonl"])
@@ -215,7 +215,7 @@ def test_warnings_lose_nothing(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_all_that_is_lost_is_told(capfd: pytest.CaptureFixture[str]) -> None:
-    """However much it is."""
+    """All losses are printed, however many."""
     _write("in.jsonl", *[EQUAL] * 7)
     with pytest.raises(WouldBeLost):
         _run()
@@ -223,7 +223,7 @@ def test_all_that_is_lost_is_told(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_json(capfd: pytest.CaptureFixture[str]) -> None:
-    """An object for each finding; a file as a whole has no line."""
+    """An object per finding; a finding for the whole file has no line."""
     _write("in.jsonl", EQUAL)
     with pytest.raises(WouldBeLost):
         _run(json=True, quiet=True, batch_size=2)
@@ -251,7 +251,7 @@ def test_json(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_summary() -> None:
-    """The counts, also where rows are lost."""
+    """The counts are written, also if rows are lost."""
     _write("in.jsonl", ROW, EQUAL, WARNED)
     with pytest.raises(WouldBeLost):
         _run(summary="s.json")
@@ -265,7 +265,7 @@ def test_summary() -> None:
 
 
 def test_hint() -> None:
-    """What is too long is for filter, all else for export."""
+    """Overlong rows suggest filter, all others export."""
     _write("in.jsonl", {"prompt": "a question", "chosen": "a", "rejected": "b"})
     with pytest.raises(WouldBeLost) as caught:
         _run(max_chars=5)
@@ -278,13 +278,13 @@ def test_hint() -> None:
 
 
 def test_unknown_host() -> None:
-    """The error has those that are known."""
+    """The error lists the known hosts."""
     with pytest.raises(UnknownWord) as caught:
         _plan("openai", host="gemini")
     assert list(caught.value.known) == ["azure", "together", "fireworks", "openai"]
 
 
 def test_nothing_is_left_behind() -> None:
-    """It reads, and writes no file of its own."""
+    """The command writes no file."""
     _run()
     assert os.listdir() == ["in.jsonl"]

@@ -39,7 +39,7 @@ def _write(content: bytes | Sequence[Any], name: str = "0.jsonl") -> Input:
 def _judge(
     *inputs: Input, to: str = "trl", **words: Any
 ) -> tuple[list[tuple[str, int, str, str]], ValidationLedger]:
-    """What is reported, without the fields, and the ledger."""
+    """The findings without fields, and the ledger."""
     ledger = ValidationLedger(files=[given.label for given in inputs])
     plan = ValidatePlan(**{"inputs": inputs, "target": target_named(to), **words})
     told = list(validate(plan, ledger))
@@ -47,19 +47,19 @@ def _judge(
 
 
 def _told(content: bytes | Sequence[Any], to: str = "trl", **words: Any) -> list[Any]:
-    """The findings of one file: line, effect and code."""
+    """The findings in one file: line, effect and code."""
     return [rest for _, *rest in _judge(_write(content), to=to, **words)[0]]
 
 
 def test_sound_file() -> None:
-    """Nothing is reported, and all rows are fine."""
+    """A sound file has no findings."""
     told, ledger = _judge(_write([ROW, {**ROW, "prompt": "R"}]))
     assert told == []
     assert ledger == ValidationLedger(files=["0.jsonl"], rows_read=2)
 
 
 def test_verdict() -> None:
-    """The file, the line and the whole finding."""
+    """A verdict has the file, the line and the finding."""
     ledger = ValidationLedger()
     plan = ValidatePlan(inputs=[_write([ROW, {**ROW, "margin": 1}])], target=target_named("trl"))
     assert list(validate(plan, ledger)) == [
@@ -68,7 +68,7 @@ def test_verdict() -> None:
 
 
 def test_ledger() -> None:
-    """Rows that are lost, each cause once a row, and warnings, which lose none."""
+    """Lost rows are counted, each cause once per row; warnings lose none."""
     rows = [ROW, EQUAL, {**ROW, "margin": 1}, {"prompt": "Q"}, {**EQUAL, "margin": 1}]
     _, ledger = _judge(_write(rows))
     assert ledger == ValidationLedger(
@@ -81,7 +81,7 @@ def test_ledger() -> None:
 
 
 def test_line_numbers() -> None:
-    """As an editor counts them, empty lines included."""
+    """Line numbers are those of an editor, including empty lines."""
     content = b"\n" + data_of([ROW]) + b"\n\n" + data_of([EQUAL])
     assert _told(content) == [[5, "trains on nothing", "equal_sides"]]
 
@@ -102,7 +102,7 @@ def test_line_numbers() -> None:
     ],
 )
 def test_line_that_no_loader_takes(line: bytes, code: str) -> None:
-    """The whole file is lost with it, also the rows that had seemed fine."""
+    """Such a line loses the whole file, including rows that were fine."""
     told, ledger = _judge(_write(data_of([ROW, ROW]) + line + b"\n"))
     assert told == [("0.jsonl", 3, "fails to load", code)]
     assert (ledger.rows_read, ledger.rows_lost) == (3, 3)
@@ -119,12 +119,12 @@ def test_line_that_no_loader_takes(line: bytes, code: str) -> None:
     ],
 )
 def test_line_that_loaders_take(line: bytes) -> None:
-    """Whole emojis, NaN, a key again in another object, U+2028 and CRLF."""
+    """Accepts emojis, NaN, a key repeated in another object, U+2028 and CRLF."""
     assert _told(b"\xef\xbb\xbf" + line + b"\n") == []
 
 
 def test_no_rows() -> None:
-    """An empty file is lost; if its rows could not be read, that is not known."""
+    """An empty file is lost; with --limit 0 this is unknown."""
     told, ledger = _judge(_write(b"\n\n"))
     assert told == [("0.jsonl", 0, "fails to load", "no_rows")]
     assert (ledger.rows_lost, ledger.files_lost) == (0, ["0.jsonl"])
@@ -132,7 +132,7 @@ def test_no_rows() -> None:
 
 
 def test_only_the_file_that_is_lost() -> None:
-    """The rows of others stay fine."""
+    """Rows of other files stay fine."""
     bad, good = _write(data_of([ROW, EQUAL]) + b"{\n", "bad.jsonl"), _write([ROW], "good.jsonl")
     _, ledger = _judge(bad, good)
     assert (ledger.rows_read, ledger.rows_lost) == (4, 3)
@@ -140,7 +140,7 @@ def test_only_the_file_that_is_lost() -> None:
 
 
 def test_limit() -> None:
-    """Of all files together; what follows is not read."""
+    """A limit counts the rows of all files; later rows are not read."""
     one, other = _write([ROW, ROW], "1.jsonl"), _write([ROW, EQUAL], "2.jsonl")
     told, ledger = _judge(one, other, limit=3)
     assert (told, ledger.rows_read) == ([], 3)
@@ -158,13 +158,13 @@ def test_file_that_is_not_there() -> None:
 
 
 def _late(row: Row) -> bytes:
-    """A row behind the first block of a file."""
+    """Rows with one after the first block of a file."""
     long = data_of([{**ROW, "prompt": "Q" * FIRST_BLOCK}])
     return long + data_of([row])
 
 
 def test_late_field() -> None:
-    """Behind the first block it is too late, by where its line begins."""
+    """A field after the first block is too late, by the byte where its line begins."""
     found = [2, "fails to load", "late_field"]
     assert _told(_late({**ROW, "note": "x"})) == [found]
     assert _told(_late(ROW)) == []
@@ -173,13 +173,13 @@ def test_late_field() -> None:
 
 
 def test_late_field_in_a_packed_file() -> None:
-    """What is unpacked counts."""
+    """In a compressed file, decompressed bytes count."""
     source = _write(gzip.compress(_late({**ROW, "note": "x"})), "0.jsonl.gz")
     assert _judge(source)[0] == [("0.jsonl.gz", 2, "fails to load", "late_field")]
 
 
 def test_types_that_are_known() -> None:
-    """Where a card, Parquet or the host types the columns, rows do not."""
+    """If a card, Parquet or the host gives column types, rows do not matter."""
     source = _write(_late({**ROW, "note": "x"}))
     found = [("0.jsonl", 2, "fails to load", "late_field")]
     assert _judge(source)[0] == found
@@ -189,7 +189,7 @@ def test_types_that_are_known() -> None:
 
 
 def test_parquet() -> None:
-    """Rows as they are, with dates that stay text."""
+    """Parquet rows are read as they are, and dates stay text."""
     rows = [{**ROW, "chosen": "2026-01-01", "rejected": "2026-01-02"}, EQUAL]
     write_table(pa.Table.from_pylist(rows), "0.parquet")
     assert _judge(Input("0.parquet", "0.parquet"))[0] == [
@@ -198,7 +198,7 @@ def test_parquet() -> None:
 
 
 def test_dates() -> None:
-    """They lose the file, though each row had seemed fine."""
+    """Dates lose the file, though each row was fine."""
     row = {**ROW, "chosen": "2026-01-01", "rejected": "2026-01-02"}
     told, ledger = _judge(_write([row, row]))
     assert told == [("0.jsonl", 0, "trains on nothing", "reads_as_date")] * 2
@@ -215,7 +215,7 @@ def test_dates() -> None:
     ],
 )
 def test_files_that_differ(to: str, first: Row, second: Row, told: list[str]) -> None:
-    """What a later file brings is reported, where the files of a folder are loaded together."""
+    """If a folder's files are loaded together, new columns in a later file are reported."""
     inputs = _write([first], "1.jsonl"), _write([second], "2.jsonl")
     found, ledger = _judge(*inputs, to=to, batch=1)
     assert found == [("2.jsonl", 0, "warning", code) for code in told]
@@ -235,13 +235,13 @@ def test_files_that_differ(to: str, first: Row, second: Row, told: list[str]) ->
     ],
 )
 def test_columns_of_the_first_row(first: Row, second: Row, told: list[str]) -> None:
-    """A prompt and words for the template are in all rows or in none."""
+    """A prompt and chat_template_kwargs must be in all rows or in none."""
     found = _told([first, second])
     assert [code for line, effect, code in found if effect == "crashes" and line == 2] == told
 
 
 def test_forms_of_the_first_row() -> None:
-    """All texts, or all chats; each file has a first row of its own."""
+    """All rows are texts, or all are chats; each file has its own first row."""
     chat = {
         "prompt": [{"role": "user", "content": "Q"}],
         "chosen": [{"role": "assistant", "content": "aye"}],
@@ -259,7 +259,7 @@ def test_forms_of_the_first_row() -> None:
 
 
 def test_fewer_rows_than_a_batch() -> None:
-    """A warning for each file; the user may know better how large a batch is."""
+    """A warning per file, unless a smaller batch size is given."""
     rows = [{**ROW, "prompt": f"Q{number}"} for number in range(3)]
     warning = [[0, "warning", "fewer_than_a_batch"]]
     assert _told(rows, "nemo-rl") == warning
@@ -270,7 +270,7 @@ def test_fewer_rows_than_a_batch() -> None:
 
 
 def test_too_few_rows() -> None:
-    """Hosts refuse small files."""
+    """Hosts reject small files."""
     message = {"role": "assistant", "content": "aye"}
     row = {
         "input": {"messages": [{"role": "user", "content": "Q"}]},
@@ -292,7 +292,7 @@ def test_too_few_rows() -> None:
     ],
 )
 def test_file_name(name: str, fine: bool) -> None:
-    """The ending of the name itself is what the loader knows."""
+    """The loader goes by the extension of the name."""
     Path(name).parent.mkdir(exist_ok=True)
     content = data_of([ROW])
     source = _write(gzip.compress(content) if name.endswith("gz") else content, name)
@@ -303,14 +303,14 @@ def test_file_name(name: str, fine: bool) -> None:
 
 
 def test_length() -> None:
-    """As the plan has it."""
+    """The length limit of the plan is used."""
     row = {"prompt": "Q", "chosen": " same, aye", "rejected": " same, nay"}
     assert _told([row], length=LengthLimit(8)) == [[1, "trains on nothing", "equal_when_cut"]]
     assert _told([row], length=LengthLimit(9)) == []
 
 
 def test_host() -> None:
-    """The rules are those of the target in the plan."""
+    """The rules are those of the plan's target."""
     target = target_named("trl")
     strict = replace(target, rules=replace(target.rules, least=2))
     assert _told([ROW], target=strict) == [[0, "warning", "too_few_rows"]]
@@ -320,7 +320,7 @@ def test_host() -> None:
 
 
 def test_neighbours() -> None:
-    """A prompt right after itself is a warning, however its keys are ordered."""
+    """The same prompt in consecutive rows is a warning, whatever the key order."""
     prompt, other = ([{"role": "user", "content": "Q"}], [{"content": "Q", "role": "user"}])
     answer = [{"role": "assistant", "content": "aye"}]
     rows = [
@@ -334,7 +334,7 @@ def test_neighbours() -> None:
 
 
 def test_neighbours_in_other_files() -> None:
-    """Those that stand in another file are none."""
+    """Rows in different files are not neighbors."""
     one, other = _write([SINGLE], "1.jsonl"), _write([SINGLE], "2.jsonl")
     assert _judge(one, other, to="trl-kto")[0] == []
 
@@ -349,12 +349,12 @@ def test_neighbours_in_other_files() -> None:
     ],
 )
 def test_labels(labels: list[bool], told: list[str]) -> None:
-    """Of several rows both kinds are wanted."""
+    """Several rows should have both labels."""
     rows = [{**SINGLE, "prompt": f"Q{n}", "label": label} for n, label in enumerate(labels)]
     assert _told(rows, "trl-kto") == [[0, "warning", code] for code in told]
 
 
 def test_array() -> None:
-    """The rows of a JSON array, counted from 1."""
+    """The elements of a JSON array are numbered from 1."""
     content = json.dumps([ROW, EQUAL]).encode()
     assert _told(content) == [[2, "trains on nothing", "equal_sides"]]

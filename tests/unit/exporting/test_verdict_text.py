@@ -1,4 +1,4 @@
-"""What a trainer does with a row, in words."""
+"""The effect of a row on a trainer, in words."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from prefpairs.reasons import TRAPS
 
 
 def test_effects() -> None:
-    """Their words stand in summaries, on which scripts rely."""
+    """The words of effects are fixed, since scripts use summaries."""
     assert [str(effect) for effect in Effect] == [
         "fails to load",
         "crashes",
@@ -20,19 +20,19 @@ def test_effects() -> None:
 
 
 def test_finding() -> None:
-    """The effect and the code come first, and no field means the row as a whole."""
+    """The effect and the code come first; no field means the whole row."""
     assert Finding(Effect.CRASH, "tied_ranks") == (Effect.CRASH, "tied_ranks", "")
     assert Finding(Effect.DROP, "wrong_type", "chosen")[:2] == ("is dropped", "wrong_type")
 
 
 def test_sentence() -> None:
-    """What the code means."""
+    """The sentence explains the code."""
     finding = Finding(Effect.CRASH, "tied_ranks", "completions")
     assert finding.sentence == "both completions have the same rank"
 
 
 def test_code_that_nobody_knows() -> None:
-    """It has no sentence, so that a slip in a rule is seen."""
+    """An unknown code has no sentence, so typos in rules are found."""
     assert "tide_ranks" not in TRAPS
     with pytest.raises(KeyError):
         _ = Finding(Effect.CRASH, "tide_ranks").sentence

@@ -1,4 +1,4 @@
-"""Rows of Arrow as values: those that Python has no form for, in each kind of container."""
+"""Rows of Arrow as values, including those without a Python form, in each kind of container."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -11,7 +11,7 @@ import pytest
 from prefpairs.files.arrow_values import rows_of, without_nanoseconds
 
 NO_TEXT = [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0\3\0\0\0"), pa.py_buffer(b"\xff1a")]
-"""Two texts: bytes that are no UTF-8, and a letter."""
+"""Two texts: bytes that are not UTF-8, and a letter."""
 
 ODD: list[tuple[Any, Any, Any]] = [
     (
@@ -54,7 +54,7 @@ AROUND: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 @pytest.mark.parametrize("around", AROUND)
 @pytest.mark.parametrize(("column", "first", "second"), ODD, ids=lambda one: str(one)[:12])
 def test_values_without_a_form(column: Any, first: Any, second: Any, around: str) -> None:
-    """Only that value is another one; those beside it are as they are elsewhere."""
+    """Such values stay distinct, and values next to them are unchanged."""
     put, told = AROUND[around]
     found = _rows(put(column))
     assert found[0] == told(first)
@@ -65,14 +65,14 @@ def test_values_without_a_form(column: Any, first: Any, second: Any, around: str
 
 @pytest.mark.parametrize(("column", "first", "second"), ODD, ids=lambda one: str(one)[:12])
 def test_maps(column: Any, first: Any, second: Any) -> None:
-    """Members in pairs, as in other rows."""
+    """Maps become objects, or pairs if keys repeat."""
     found = _rows(_map(column))
     assert found == [[("k", first)], [("l", _rows(column)[1])]]
     assert second is None or str(found[1][0][1]) == second
 
 
 def test_a_time_zone_that_nobody_knows() -> None:
-    """Each of its times stays another one."""
+    """Times in an unknown zone stay distinct."""
     for unit in ("us", "ns"):
         column = pa.array([1000, 2000, None], pa.timestamp(unit, "Foo/Bar"))
         first, second, nothing = _rows(column)
@@ -80,7 +80,7 @@ def test_a_time_zone_that_nobody_knows() -> None:
 
 
 def test_many_times_of_such_a_zone() -> None:
-    """It is looked for once."""
+    """An unknown zone is looked up once."""
     column = pa.array(range(50_000), pa.timestamp("us", "Foo/Baz"))
     begin = process_time()
     assert len(_rows(column)) == 50_000
@@ -88,7 +88,7 @@ def test_many_times_of_such_a_zone() -> None:
 
 
 def test_nanoseconds_in_containers() -> None:
-    """They become microseconds, as everywhere."""
+    """Nanoseconds become microseconds, as elsewhere."""
     column = pa.array([1_000_001, None], pa.timestamp("ns"))
     second = datetime(1970, 1, 1, 0, 0, 0, 1000)  # noqa: DTZ001 - as Arrow has it
     assert _rows(pa.FixedSizeListArray.from_arrays(column, 1)) == [[second], [None]]
@@ -96,6 +96,6 @@ def test_nanoseconds_in_containers() -> None:
 
 
 def test_objects_with_a_name_twice() -> None:
-    """Nothing of them is lost."""
+    """Objects with a repeated name keep all of it."""
     column = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"])
     assert _rows(column) == [[("a", 1), ("a", 2)]]

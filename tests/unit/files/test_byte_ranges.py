@@ -1,4 +1,4 @@
-"""Parts of a file of lines."""
+"""Ranges of a file of lines."""
 
 import os
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def test_lines_between(path: Path, opened: int, start: int, end: int, lines: lis
 
 
 def test_the_position_of_the_descriptor_is_not_moved(path: Path, opened: int) -> None:
-    """Two readers taking turns read the same, and the position stays as it was."""
+    """Two readers can alternate, and the descriptor's position stays."""
     path.write_bytes(b"ab\ncd\nef\n")
     os.lseek(opened, 4, os.SEEK_SET)
     one, other = lines_between(opened, 0, 9), lines_between(opened, 0, 9)
@@ -54,7 +54,7 @@ def test_the_position_of_the_descriptor_is_not_moved(path: Path, opened: int) ->
 
 
 def test_lines_that_are_longer_than_a_buffer(path: Path, opened: int) -> None:
-    """They come whole."""
+    """Lines longer than a buffer are complete."""
     lines = [b"a" * 700_000 + b"\n", b"b\n", b"c" * 300_000]
     path.write_bytes(b"".join(lines))
     assert list(lines_between(opened, 0, 10**6 + 3)) == lines
@@ -76,13 +76,13 @@ def test_lines_that_are_longer_than_a_buffer(path: Path, opened: int) -> None:
 def test_byte_ranges(
     path: Path, opened: int, data: bytes, number: int, expected: list[tuple[int, int]]
 ) -> None:
-    """Whole lines, and never more ranges than were asked for."""
+    """Ranges consist of whole lines; there are at most as many as requested."""
     path.write_bytes(data)
     assert byte_ranges(opened, 0, len(data), number) == expected
 
 
 def test_byte_ranges_behind_a_start(path: Path, opened: int) -> None:
-    """Bytes before the first line belong to no range."""
+    """Bytes before the start are in no range."""
     path.write_bytes(b"BOMab\ncd\n")
     assert byte_ranges(opened, 3, 9, 2) == [(3, 9)]
     assert byte_ranges(opened, 3, 9, 5) == [(3, 6), (6, 9)]
@@ -103,7 +103,7 @@ def test_byte_ranges_hold_every_line_once(
     *,
     ended: bool,
 ) -> None:
-    """Read one after the other, they give the lines of the file."""
+    """All ranges together give the lines of the file."""
     data = b"".join(b"%d" % place * size + b"\n" for place, size in enumerate(lines))
     data = data if ended else data.removesuffix(b"\n")
     path = tmp_path_factory.getbasetemp() / "ranges.jsonl"

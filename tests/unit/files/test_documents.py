@@ -1,4 +1,4 @@
-"""Files that are one JSON object over several lines."""
+"""Files with one JSON object over several lines."""
 
 import gzip
 import io
@@ -35,7 +35,7 @@ def _read(tmp_path: Path, data: bytes, **more: Any) -> list[Record]:
 def test_a_document_is_one_record(
     tmp_path: Path, pack: Callable[[bytes], bytes], before: bytes
 ) -> None:
-    """Small or large, packed or not, it stands where the record says."""
+    """A document is one record, of any size, compressed or not, with its position."""
     for size in (0, 100_000):
         data = before + DOCUMENT.replace(b"1,", b'"%b",' % (b"x" * size))
         (record,) = _read(tmp_path, pack(data))
@@ -44,31 +44,31 @@ def test_a_document_is_one_record(
 
 
 def test_other_files_are_lines(tmp_path: Path) -> None:
-    """Also where several objects follow each other, or a brace stands alone among rows."""
+    """Several objects in a row, or a lone brace among rows, do not make a document."""
     two = b'{\n"a": 1\n}\n{\n"a": 2\n}\n'
     assert len(_read(tmp_path, two)) == 6
     assert len(_read(tmp_path, b'{\n{"a": 1}\n{"a": 2}\n')) == 3
-    assert len(_read(tmp_path, DOCUMENT, layouts=())) == 4  # datasets, as their loaders do
+    assert len(_read(tmp_path, DOCUMENT, layouts=())) == 4  # like the loaders of datasets
     lines = _read(tmp_path, b"\n" + two)
     assert all((b"\n" + two)[line.offset :].startswith(line.data) for line in lines)
 
 
 @pytest.mark.parametrize("data", [DOCUMENT[:-6], b"{\n", b'{\n"a": "x'])
 def test_unfinished(tmp_path: Path, data: bytes) -> None:
-    """Not some bad lines: the file as a whole is not there yet."""
+    """An unfinished document is an error of the file, not several bad lines."""
     with pytest.raises(BadInput, match="the JSON document ends too early") as caught:
         _read(tmp_path, data)
     assert caught.value.path == "d.json"
 
 
 def test_too_long(tmp_path: Path) -> None:
-    """It is held in memory as a whole, so it has the bound of a line."""
+    """A document is held in memory, so it has the limit of a line."""
     with pytest.raises(BadInput, match="the JSON document is longer than --max-line allows"):
         _read(tmp_path, DOCUMENT, limits=Limits(line=20))
 
 
 def test_rows_of_a_document(tmp_path: Path) -> None:
-    """Each item of the list is a row, and is told by its number in the list."""
+    """Each item of the list is a row, with its number in the list."""
     for data in (DOCUMENT, json.dumps(json.loads(DOCUMENT)).encode()):
         found = _read(tmp_path, data, rows="rows")
         assert [(record.member, record.number) for record in found] == [("rows", 1), ("rows", 2)]
@@ -85,13 +85,13 @@ def test_rows_of_a_document(tmp_path: Path) -> None:
     ],
 )
 def test_rows_that_are_not_there(tmp_path: Path, data: bytes, path: str, problem: str) -> None:
-    """The option is never passed over."""
+    """If the path has no rows, the file is rejected."""
     with pytest.raises(BadInput, match=problem):
         _read(tmp_path, data, rows=path)
 
 
 def test_a_file_beside(tmp_path: Path) -> None:
-    """It becomes a field of the record, which is then not in one place."""
+    """Another file becomes a field of the record, which then has no single position."""
     other = tmp_path / "beside.json"
     other.write_bytes(b'{\n "b": 2}\n')
     (record,) = _read(tmp_path, DOCUMENT, beside=("k", str(other)))
@@ -101,7 +101,7 @@ def test_a_file_beside(tmp_path: Path) -> None:
 
 
 def test_a_file_beside_that_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While it is read."""
+    """The other file changes while it is read."""
     other = tmp_path / "beside.json"
     other.write_bytes(b"{}")
 
@@ -126,5 +126,5 @@ def test_a_file_beside_that_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_joined(record: bytes, expected: object) -> None:
-    """Only an object takes another field."""
+    """A field can be added only to an object."""
     assert json.loads(joined(record, "k", b" 7\n")) == expected

@@ -1,4 +1,4 @@
-"""Records that are read again by offset and length."""
+"""Reads records again by offset and length."""
 
 import os
 import stat
@@ -24,13 +24,13 @@ def _files(path: Path, data: bytes = b"first\nsecond\n") -> RecordFiles:
 
 
 def _held(path: Path, data: bytes = b"first\nsecond\n") -> RecordFile:
-    """A record file whose content is kept in memory."""
+    """A record file whose content is held in memory."""
     path.write_bytes(data)
     return RecordFile(Input(str(path), path.name), path.stat(), data)
 
 
 def _touch_later(path: Path) -> None:
-    """Move the time of a change on, however coarse the clock of the disk is."""
+    """Advance the file's time enough for any clock resolution."""
     status = path.stat()
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1_000_000))
 
@@ -43,7 +43,7 @@ def test_fetch(tmp_path: Path) -> None:
 
 
 def test_file_that_changed_before_the_first_fetch(tmp_path: Path) -> None:
-    """Same size, other content."""
+    """A change of the same size is found."""
     files = _files(tmp_path / "r.jsonl")
     (tmp_path / "r.jsonl").write_bytes(b"other\nsecond\n")
     _touch_later(tmp_path / "r.jsonl")
@@ -53,7 +53,7 @@ def test_file_that_changed_before_the_first_fetch(tmp_path: Path) -> None:
 
 
 def test_file_that_was_replaced(tmp_path: Path) -> None:
-    """Another file under the name, made at the same time and as long."""
+    """Another file under the name, with the same time and size, is found."""
     path = tmp_path / "r.jsonl"
     files = _files(path)
     status = path.stat()
@@ -65,7 +65,7 @@ def test_file_that_was_replaced(tmp_path: Path) -> None:
 
 
 def test_file_that_changed_after_the_last_fetch(tmp_path: Path) -> None:
-    """A last look: what was written may rest on two versions."""
+    """The final check finds a change, since results may mix two versions."""
     path = tmp_path / "r.jsonl"
     files = _files(path)
     files.read(0, 0, 6)
@@ -77,7 +77,7 @@ def test_file_that_changed_after_the_last_fetch(tmp_path: Path) -> None:
 
 
 def test_file_that_became_shorter(tmp_path: Path) -> None:
-    """Bytes that are gone are a change."""
+    """Missing bytes are a change."""
     path = tmp_path / "r.jsonl"
     files = _files(path)
     files.read(0, 0, 6)
@@ -87,7 +87,7 @@ def test_file_that_became_shorter(tmp_path: Path) -> None:
 
 
 def test_file_that_is_gone(tmp_path: Path) -> None:
-    """The system's word for it."""
+    """A deleted file gives the system's message."""
     files = _files(tmp_path / "r.jsonl")
     (tmp_path / "r.jsonl").unlink()
     with pytest.raises(FileError) as caught:
@@ -96,7 +96,7 @@ def test_file_that_is_gone(tmp_path: Path) -> None:
 
 
 def test_file_that_did_not_change(tmp_path: Path) -> None:
-    """Reading it is no change."""
+    """Reading a file is no change."""
     files = _files(tmp_path / "r.jsonl")
     files.read(0, 0, 6)
     (tmp_path / "r.jsonl").read_bytes()
@@ -105,7 +105,7 @@ def test_file_that_did_not_change(tmp_path: Path) -> None:
 
 
 def test_standard_input(tmp_path: Path) -> None:
-    """A redirected file is fetched from without its name."""
+    """Redirected standard input is read by its descriptor."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(b"first\nsecond\n")
     before = os.dup(0)
@@ -122,7 +122,7 @@ def test_standard_input(tmp_path: Path) -> None:
 
 
 def test_number_of_open_files_is_bounded(tmp_path: Path) -> None:
-    """Of 200 files no more than 64 are open at a time; all give their lines."""
+    """Of 200 files, at most 64 are open at a time; all give their lines."""
     files = RecordFiles()
     for number in range(200):
         path = tmp_path / f"{number}.jsonl"
@@ -137,7 +137,7 @@ def test_number_of_open_files_is_bounded(tmp_path: Path) -> None:
 
 
 def test_change_is_seen_when_a_file_is_put_away(tmp_path: Path) -> None:
-    """A file that was closed to make room is not forgotten."""
+    """A file that was closed to make room is still checked."""
     files = RecordFiles()
     for number in range(65):
         path = tmp_path / f"{number}.jsonl"
@@ -151,7 +151,7 @@ def test_change_is_seen_when_a_file_is_put_away(tmp_path: Path) -> None:
 
 
 def test_what_is_held_is_not_opened_again(tmp_path: Path) -> None:
-    """It comes from memory, and a change to the file is still found."""
+    """Held content is read from memory, and a change to the file is still found."""
     files = RecordFiles()
     files.add(_held(tmp_path / "r.jsonl"))
     before = len(os.listdir("/dev/fd"))
@@ -166,7 +166,7 @@ def test_what_is_held_is_not_opened_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seconds", [0, 0.05])
 def test_change_behind_the_clocks_back_to_what_is_held(tmp_path: Path, seconds: float) -> None:
-    """Of the same size and time, also right after the file was made; a new link is no change."""
+    """A change of the same size and time is found; a new hard link is no change."""
     path, files = tmp_path / "r.jsonl", RecordFiles()
     path.write_bytes(b"first\nsecond\n")
     time.sleep(seconds)
@@ -183,7 +183,7 @@ def test_change_behind_the_clocks_back_to_what_is_held(tmp_path: Path, seconds: 
 
 
 def test_file_whose_content_is_held_is_gone(tmp_path: Path) -> None:
-    """The system's word for it."""
+    """A deleted file gives the system's message."""
     files = RecordFiles()
     files.add(_held(tmp_path / "r.jsonl"))
     files.read(0, 0, 6)
@@ -194,7 +194,7 @@ def test_file_whose_content_is_held_is_gone(tmp_path: Path) -> None:
 
 
 def test_no_more_is_held_than_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What does not fit is opened again; smaller ones may still fit."""
+    """Content beyond the limit is read from its file; smaller content may still fit."""
     monkeypatch.setattr("prefpairs.files.fetch_records._MOST_HELD", 13)
     files = RecordFiles()
     for name, data in (("a", b"first\n"), ("b", b"too long\n"), ("c", b"second\n")):
@@ -208,7 +208,7 @@ def test_no_more_is_held_than_its_bound(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_spool() -> None:
-    """Lines come back from where they were put."""
+    """Lines are read back from the spool."""
     spool, files = Spool(None), RecordFiles()
     files.add(spool)
     offsets = [spool.append(line) for line in (b"first\n", b"second\n", b"x" * 100_000)]
@@ -219,7 +219,7 @@ def test_spool() -> None:
 
 
 def test_spool_has_no_name_and_one_reader(tmp_path: Path) -> None:
-    """It is in the requested folder, unlinked, readable by its owner alone."""
+    """It is in the given folder, unlinked, and readable only by its owner."""
     spool, files = Spool(str(tmp_path)), RecordFiles()
     files.add(spool)
     descriptor = spool.open()
@@ -231,7 +231,7 @@ def test_spool_has_no_name_and_one_reader(tmp_path: Path) -> None:
 
 
 def test_closing_closes_the_spool() -> None:
-    """Its room on the disk is free again when the run is over."""
+    """Closing the spool frees its disk space."""
     before = len(os.listdir("/dev/fd"))
     spool, files = Spool(None), RecordFiles()
     files.add(spool)
@@ -241,7 +241,7 @@ def test_closing_closes_the_spool() -> None:
 
 
 def test_spool_in_a_missing_folder(tmp_path: Path) -> None:
-    """The folder is named."""
+    """The error names the folder."""
     with pytest.raises(FileError) as caught:
         Spool(str(tmp_path / "nowhere"))
     assert (caught.value.path, caught.value.problem) == (

@@ -1,4 +1,4 @@
-"""What a manifest says of a file."""
+"""The digest of a file for a manifest."""
 
 import hashlib
 import os
@@ -12,7 +12,7 @@ from prefpairs.files.staged_file import FileDigest
 
 
 def test_digest_of_a_file(tmp_path: Path) -> None:
-    """Its size and its SHA-256, as sha256sum says it."""
+    """The size and SHA-256, as sha256sum prints it."""
     path = tmp_path / "a"
     path.write_bytes(b"abc")
     assert digest_file(str(path)) == FileDigest(
@@ -21,7 +21,7 @@ def test_digest_of_a_file(tmp_path: Path) -> None:
 
 
 def test_digest_of_nothing(tmp_path: Path) -> None:
-    """An empty file has one, too."""
+    """An empty file has a digest, too."""
     (tmp_path / "a").touch()
     assert digest_file(str(tmp_path / "a")) == FileDigest(
         size=0, sha256="e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -29,7 +29,7 @@ def test_digest_of_nothing(tmp_path: Path) -> None:
 
 
 def test_digest_of_much(tmp_path: Path) -> None:
-    """All of the file counts, up to its last byte."""
+    """The whole file counts, to its last byte."""
     content = bytes(range(256)) * 20_000
     digests = set()
     for last in (b"a", b"b"):
@@ -41,7 +41,7 @@ def test_digest_of_much(tmp_path: Path) -> None:
 
 
 def test_digest_through_a_link(tmp_path: Path) -> None:
-    """The file itself counts, not what it is called."""
+    """The file's content counts, not its name."""
     (tmp_path / "a").write_bytes(b"abc")
     (tmp_path / "b").symlink_to("a")
     assert digest_file(str(tmp_path / "b")) == digest_file(str(tmp_path / "a"))
@@ -51,7 +51,7 @@ def test_digest_through_a_link(tmp_path: Path) -> None:
     ("name", "problem"), [("none", "No such file or directory"), (".", "Is a directory")]
 )
 def test_no_file(tmp_path: Path, name: str, problem: str) -> None:
-    """What the system says, and of which file."""
+    """The error has the system's message and the file."""
     path = str(tmp_path / name)
     with pytest.raises(FileError) as caught:
         digest_file(path)
@@ -59,7 +59,7 @@ def test_no_file(tmp_path: Path, name: str, problem: str) -> None:
 
 
 def test_stamp_of_a_file_that_stays(tmp_path: Path) -> None:
-    """The file may be digested as often as one likes."""
+    """An unchanged file can be digested repeatedly."""
     path = tmp_path / "a"
     path.write_bytes(b"abc")
     stamp = stamp_of(str(path))
@@ -69,7 +69,7 @@ def test_stamp_of_a_file_that_stays(tmp_path: Path) -> None:
 
 
 def test_stamp_of_a_file_that_changes(tmp_path: Path) -> None:
-    """Other bytes, the same size, or another file in its place: it is not what it was."""
+    """Other bytes, even of the same size, or a replaced file are a change."""
     path, other = tmp_path / "a", tmp_path / "b"
     for content in (b"abcd", b"xyz"):
         path.write_bytes(b"abc")
@@ -83,7 +83,7 @@ def test_stamp_of_a_file_that_changes(tmp_path: Path) -> None:
 
 
 def test_stamp_of_what_is_read_once(tmp_path: Path) -> None:
-    """Pipes and devices have none, and are not waited for; a missing file is reported."""
+    """Pipes and devices have no stamp and do not block; a missing file is an error."""
     os.mkfifo(tmp_path / "pipe")
     assert stamp_of(str(tmp_path / "pipe")) is None
     assert stamp_of(os.devnull) is None
@@ -94,6 +94,6 @@ def test_stamp_of_what_is_read_once(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/pagemap"), reason="no such file here")
 def test_digest_of_a_file_that_has_no_end() -> None:
-    """Its size is said to be 0; what is read of it is more, so that it is never taken for empty."""
+    """Its size is 0 in the file system; more is read, so it is not taken for empty."""
     size, _ = digest_file("/proc/self/pagemap")
     assert 0 < size <= 1 << 18

@@ -1,4 +1,4 @@
-"""Files of one run: together or not at all, and they contain what was written."""
+"""The files of a run appear together or not at all, with the bytes that were written."""
 
 import fcntl
 import hashlib
@@ -65,7 +65,7 @@ def _old(folder: Path) -> None:
 
 @pytest.mark.parametrize("there", [True, False])
 def test_all_appear(tmp_path: Path, there: bool) -> None:
-    """A folder, a file, and files beside and inside of them, none before the end."""
+    """A folder, a file, and files next to and inside it appear, none before the end."""
     if there:
         _old(tmp_path)
     with FileTransaction() as transaction:
@@ -80,7 +80,7 @@ def test_all_appear(tmp_path: Path, there: bool) -> None:
 def test_all_or_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: int, there: bool
 ) -> None:
-    """Whichever name cannot be given, all is as it was."""
+    """Whichever rename fails, everything is restored."""
     if there:
         _old(tmp_path)
     calls = iter(range(1, 100))
@@ -102,7 +102,7 @@ def test_all_or_nothing(
 def test_a_file_system_without_second_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Files appear all the same."""
+    """Without hard links, files still appear."""
     _old(tmp_path)
 
     def none(*_: object) -> None:
@@ -114,7 +114,7 @@ def test_a_file_system_without_second_names(
     assert _content(tmp_path) == NEW
 
 
-# What is written is what is told of -------------------------------------------------------
+# Reported and written bytes are the same --------------------------------------------------
 
 
 @examples(50)
@@ -122,7 +122,7 @@ def test_a_file_system_without_second_names(
 def test_digest_of_what_was_written(
     tmp_path_factory: pytest.TempPathFactory, parts: list[bytes], ending: str
 ) -> None:
-    """It is that of the file, packed or not, in whatever pieces it came."""
+    """The digest is that of the file, compressed or not, written in any pieces."""
     folder = tmp_path_factory.mktemp("here")
     path = str(folder / f"o.jsonl{ending}")
     with FileTransaction(hashed=True) as transaction:
@@ -140,7 +140,7 @@ def test_digest_of_what_was_written(
 
 
 def test_digest_of_a_table(tmp_path: Path) -> None:
-    """Parquet, too."""
+    """The same for Parquet."""
     path = str(tmp_path / "o.parquet")
     with FileTransaction(hashed=True) as transaction:
         with open_table(path, transaction=transaction) as table:
@@ -156,7 +156,7 @@ def test_digest_of_a_table(tmp_path: Path) -> None:
 def _interfering(
     monkeypatch: pytest.MonkeyPatch, name: str, doing: Callable[[], Any]
 ) -> Iterator[None]:
-    """Another program does something just after a file got its name."""
+    """Another program acts just after a file got its name."""
     move = FolderHandle.move
 
     def moving(place: FolderHandle, old: str, to: FolderHandle, new: str) -> None:
@@ -174,7 +174,7 @@ def _interfering(
 def test_what_stands_there_is_what_was_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, how: str
 ) -> None:
-    """If it is not, the run says so; what others put there stays, and nothing is left behind."""
+    """A file that was changed by others is an error; their file stays, nothing else is left."""
     path, theirs = tmp_path / name, tmp_path / "theirs"
     _old(tmp_path)
     theirs.write_bytes(b"theirs\n")
@@ -208,7 +208,7 @@ def test_what_stands_there_is_what_was_written(
 
 @contextmanager
 def _held(folder: Path) -> Iterator[None]:
-    """Another run puts its files there."""
+    """Another run holds the lock of the folder."""
     descriptor = os.open(folder, os.O_RDONLY)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     try:
@@ -218,7 +218,7 @@ def _held(folder: Path) -> Iterator[None]:
 
 
 def test_a_run_waits_for_another_one(tmp_path: Path) -> None:
-    """Until that one is done."""
+    """A run waits until the other one is done."""
     _old(tmp_path)
     done = []
 
@@ -241,7 +241,7 @@ def test_a_run_waits_for_another_one(tmp_path: Path) -> None:
 def test_a_run_does_not_wait_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: str
 ) -> None:
-    """Exit 5, with a sentence that names the cause; all is as it was."""
+    """After a while it exits 5 with the cause, and nothing is changed."""
     _old(tmp_path)
     monkeypatch.setattr(folder_handle, "LONGEST_WAIT", 0.1)
     with (
@@ -263,7 +263,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_no_lock_is_left(tmp_path: Path) -> None:
-    """Neither as a file, nor as a lock of a process that was killed."""
+    """No lock file is left, and no lock of a killed process."""
     (tmp_path / "d").mkdir()
     for folder in (tmp_path, tmp_path / "d"):
         done = subprocess.run([sys.executable, "-c", _DIES, str(folder)], check=False)
@@ -276,7 +276,7 @@ def test_no_lock_is_left(tmp_path: Path) -> None:
 
 
 def test_two_runs_make_one_new_folder(tmp_path: Path) -> None:
-    """The second one finds it there, and puts its files into it."""
+    """The run that ends second finds the folder and adds its files."""
     with FileTransaction() as first:
         _write_all(tmp_path, first, b"first\n")
         with FileTransaction() as second:
@@ -292,7 +292,7 @@ def test_two_runs_make_one_new_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("replaced", [True, False])
 @pytest.mark.parametrize("moved", ["d", "."])
 def test_a_folder_that_is_moved_during_a_run(tmp_path: Path, moved: str, replaced: bool) -> None:
-    """Nothing of the run stays in it, wherever it is now, and the run says what happened."""
+    """Nothing of the run stays in it, and the error says what happened."""
     here = tmp_path / "here"
     here.mkdir()
     _old(here)
@@ -312,7 +312,7 @@ def test_a_folder_that_is_moved_during_a_run(tmp_path: Path, moved: str, replace
 
 
 def test_the_folder_of_a_new_one_is_moved(tmp_path: Path) -> None:
-    """The same where the folder itself was not there yet."""
+    """The same for a parent folder whose output folder was still missing."""
     here = tmp_path / "here"
     here.mkdir()
 
@@ -330,7 +330,7 @@ def test_the_folder_of_a_new_one_is_moved(tmp_path: Path) -> None:
 def test_a_folder_that_may_be_written_to_but_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
 ) -> None:
-    """It has no descriptor and no lock; files appear all the same."""
+    """It cannot be opened or locked; files still appear."""
     if there:
         _old(tmp_path)
     real = os.open
@@ -350,7 +350,7 @@ def test_a_folder_that_may_be_written_to_but_not_read(
 
 @pytest.mark.parametrize("dataset", [False, True])
 def test_a_link_that_is_switched(tmp_path: Path, *, dataset: bool) -> None:
-    """Files of a run do not lie apart: it fails, and both folders stay as they were."""
+    """The run fails instead of writing to two folders, and both stay as they were."""
     for name in "ab":
         (tmp_path / name / "d").mkdir(parents=True)
         (tmp_path / name / "d" / "o").write_bytes(name.encode())

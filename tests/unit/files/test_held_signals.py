@@ -1,4 +1,4 @@
-"""Moments in which no signal may strike."""
+"""Blocks in which signals are held."""
 
 import signal
 import threading
@@ -13,7 +13,7 @@ from prefpairs.files.file_system import held_signals
 def _handlers() -> Iterator[None]:
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
     before = {number: signal.getsignal(number) for number in numbers}
-    # A shell starts what it runs in the background with Control-C ignored.
+    # A shell starts background jobs with SIGINT ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     for number, handler in before.items():
@@ -21,13 +21,13 @@ def _handlers() -> Iterator[None]:
 
 
 def _strike(number: signal.Signals) -> None:
-    """Send a signal to this thread, for others do not hold it."""
+    """Send a signal to this thread, since other threads do not hold it."""
     signal.pthread_kill(threading.get_ident(), number)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGALRM])
 def test_signal_waits_for_the_end_of_the_block(number: signal.Signals) -> None:
-    """It strikes when the block is done, and not before."""
+    """A signal is handled after the block, not before."""
     seen: list[str] = []
     signal.signal(number, lambda *_: seen.append("signal"))
     with held_signals():
@@ -37,7 +37,7 @@ def test_signal_waits_for_the_end_of_the_block(number: signal.Signals) -> None:
 
 
 def test_interrupt_waits_for_the_end_of_the_block() -> None:
-    """Control-C, too."""
+    """The same for SIGINT."""
     seen: list[str] = []
 
     def work() -> None:
@@ -51,7 +51,7 @@ def test_interrupt_waits_for_the_end_of_the_block() -> None:
 
 
 def test_what_was_blocked_before_stays_blocked() -> None:
-    """The block puts back what it found."""
+    """The block restores the previous mask."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     try:
         with held_signals():
@@ -62,7 +62,7 @@ def test_what_was_blocked_before_stays_blocked() -> None:
 
 
 def test_error_in_the_block_lets_signals_through() -> None:
-    """An exception leaves no signal held."""
+    """After an exception, no signal is held."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     with pytest.raises(OSError, match="full"), held_signals():
         raise OSError("full")

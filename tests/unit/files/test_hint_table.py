@@ -1,4 +1,4 @@
-"""Hints out of a TOML file."""
+"""Hints from a TOML file."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from prefpairs.files.option_files import read_hints
 
 
 def test_hints(tmp_path: Path) -> None:
-    """A text for each kind."""
+    """A text for each kind of error."""
     (tmp_path / "h.toml").write_text('a = "No {x}."\n"b c" = "é"\n', "utf-8")
     assert read_hints(str(tmp_path / "h.toml")) == {"a": "No {x}.", "b c": "é"}
 
@@ -19,7 +19,7 @@ def test_hints(tmp_path: Path) -> None:
     [(b"a =", "not TOML"), (b"\xff", "not TOML"), (b"a = 1", "a is no text"), (b"[a]", "a is no")],
 )
 def test_bad_files(tmp_path: Path, data: bytes, problem: str) -> None:
-    """The error names the file and what is wrong."""
+    """The error names the file and the fault."""
     path = tmp_path / "h.toml"
     path.write_bytes(data)
     with pytest.raises(BadInput) as caught:

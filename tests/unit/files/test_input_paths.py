@@ -1,4 +1,4 @@
-"""Which files the words on the command line mean."""
+"""Which files the arguments of the command line mean."""
 
 import os
 from pathlib import Path
@@ -31,7 +31,7 @@ def _problem(*words: str) -> str:
 
 
 def test_files_in_the_order_given() -> None:
-    """Nobody sorts what the user wrote down."""
+    """The order of arguments is kept."""
     assert find_inputs(["b.jsonl", "a.jsonl"]) == [
         Input("b.jsonl", "b.jsonl"),
         Input("a.jsonl", "a.jsonl"),
@@ -40,18 +40,18 @@ def test_files_in_the_order_given() -> None:
 
 @pytest.mark.parametrize("words", [[], ["-"]])
 def test_standard_input(words: list[str]) -> None:
-    """Named or not."""
+    """Standard input, explicit or by default."""
     found = find_inputs(words)
     assert (found, found[0].is_stdin) == ([Input("-", "stdin")], True)
 
 
 def test_standard_input_between_files() -> None:
-    """It has its place among them."""
+    """It keeps its position among files."""
     assert _labels("b.jsonl", "-", "a.jsonl") == ["b.jsonl", "stdin", "a.jsonl"]
 
 
 def test_globs_are_sorted() -> None:
-    """Whatever order the file system has."""
+    """Matches are sorted, whatever the file system's order."""
     assert [given.path for given in find_inputs(["*.jsonl"])] == ["a.jsonl", "b.jsonl"]
     assert [given.path for given in find_inputs(["**/r.jsonl"])] == [
         "runs/1/r.jsonl",
@@ -60,17 +60,17 @@ def test_globs_are_sorted() -> None:
 
 
 def test_glob_of_folders() -> None:
-    """A folder that a glob finds stands for its files."""
+    """A folder that matches a pattern means its files."""
     assert [given.path for given in find_inputs(["runs/*"])] == ["runs/1/r.jsonl", "runs/2/r.jsonl"]
 
 
 def test_name_that_looks_like_a_glob() -> None:
-    """A file of that name is that file."""
+    """An existing file name takes precedence over a pattern."""
     assert [given.path for given in find_inputs(["odd/[x].jsonl"])] == ["odd/[x].jsonl"]
 
 
 def test_folder_is_its_data_files_sorted() -> None:
-    """Other files, hidden files and folders inside are left alone."""
+    """Other files, hidden files and subfolders are ignored."""
     os.mkdir("data")
     data = ["z.jsonl", "m.json", "c.ndjson", "p.parquet", "a.jsonl.gz", "b.jsonl.zst", "d.json.gz"]
     for name in [*data, "notes.txt", ".hidden.jsonl", "x.jsonl.bak", "e.csv.gz"]:
@@ -80,13 +80,13 @@ def test_folder_is_its_data_files_sorted() -> None:
 
 
 def test_folder_without_data() -> None:
-    """An empty folder is a mistake, not an empty input."""
+    """An empty folder is an error, not an empty input."""
     os.mkdir("empty")
     assert _problem("empty") == "no .jsonl, .json, .parquet, .trxp or .eval file in this directory"
 
 
 def test_folder_of_folders() -> None:
-    """What lies one level deeper counts only where nothing lies directly in the folder."""
+    """Subfolders are searched only if the folder itself has no data files."""
     for name in ("data/b/x.jsonl", "data/a/y.jsonl", "data/a/c/z.jsonl", "data/.h/h.jsonl"):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).touch()
@@ -98,7 +98,7 @@ def test_folder_of_folders() -> None:
 
 
 def test_files_any_number_of_folders_deep() -> None:
-    """The nearest folders with files are read, each once, even if links lead round in a circle."""
+    """The nearest folders with files are read once each, even with cyclic links."""
     names = (
         "run/step_1/train/all/t.jsonl",
         "run/step_2/train/all/t.jsonl",
@@ -113,19 +113,19 @@ def test_files_any_number_of_folders_deep() -> None:
 
 @pytest.mark.parametrize("word", ["nothing.jsonl", "nothing/x.jsonl", "x*.jsonl"])
 def test_no_such_file(word: str) -> None:
-    """A glob that finds nothing is a mistake, too."""
+    """A pattern without matches is an error, too."""
     assert _problem(word) == "no such file"
 
 
 def test_name_behind_which_nobody_can_look() -> None:
-    """Whether there is such a file cannot be told, and what the system says of it can."""
+    """If it is unknown whether a file exists, the system's message is shown."""
     Path("loop").symlink_to("loop")
     assert _problem("loop") == "Too many levels of symbolic links"
     assert _problem("x" * 300) == "File name too long"
 
 
 def test_no_name() -> None:
-    """A variable of the shell was empty."""
+    """An empty name is rejected."""
     with pytest.raises(EmptyName):
         find_inputs([""])
 
@@ -142,7 +142,7 @@ def test_no_name() -> None:
     ],
 )
 def test_same_input_twice(words: list[str]) -> None:
-    """One file under two names would pair answers with themselves."""
+    """The same file under two names is rejected."""
     os.symlink("a.jsonl", "link.jsonl")
     os.link("a.jsonl", "hard.jsonl")
     assert "is named twice" in _problem(*words)
@@ -165,16 +165,16 @@ def test_same_input_twice(words: list[str]) -> None:
     ],
 )
 def test_labels_are_the_shortest_endings(paths: list[str], endings: list[str]) -> None:
-    """A label tells the inputs apart, and holds no more of a path than that takes."""
+    """Labels are the shortest path endings that are unique."""
     assert labels(paths) == endings
 
 
 def test_labels_tell_names_apart_that_are_no_utf8() -> None:
-    """Two files have two names in origins, however odd the names are."""
+    """Names that are not UTF-8 get different labels, too."""
     assert len(set(labels(["odd\udcff.jsonl", "odd\udcfe.jsonl"]))) == 2
 
 
 def test_labels_hang_on_no_order() -> None:
-    """The same paths get the same labels."""
+    """Labels do not depend on the order of paths."""
     paths = ["x/1/r.jsonl", "y/1/r.jsonl", "z/2/r.jsonl"]
     assert labels(paths[::-1]) == labels(paths)[::-1]

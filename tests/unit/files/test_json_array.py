@@ -1,4 +1,4 @@
-"""The elements of a JSON array, in pieces of any size."""
+"""The elements of a JSON array, read in chunks of any size."""
 
 import io
 import json
@@ -38,7 +38,7 @@ def _problem(data: bytes) -> tuple[str, str]:
 
 @pytest.mark.parametrize("data", [COMPACT, PRETTY, b" \r\n\t" + PRETTY + b"\n\n"])
 def test_elements(data: bytes) -> None:
-    """Compact and pretty-printed arrays give the same rows, each with its place."""
+    """Compact and indented arrays give the same rows, each with its position."""
     elements = _elements(data)
     assert [json.loads(element) for _, element in elements] == ROWS
     assert [data[place : place + len(element)] for place, element in elements] == [
@@ -47,12 +47,12 @@ def test_elements(data: bytes) -> None:
 
 
 def test_offsets_count_from_where_the_stream_began() -> None:
-    """The stream may stand behind a byte order mark."""
+    """Offsets are relative to the file, also after a byte order mark."""
     assert _elements(b'[{"a":1}, {"b":2}]', offset=3) == [(4, b'{"a":1}'), (13, b'{"b":2}')]
 
 
 def test_elements_come_as_they_are_read() -> None:
-    """The first row is there before the array is whole."""
+    """The first row is returned before the array was read completely."""
     elements = array_elements(io.BytesIO(b'[{"a":1},{"b":2},'), 0, Input("x.json", "x.json"))
     assert (next(elements), next(elements)) == ((1, b'{"a":1}'), (9, b'{"b":2}'))
     with pytest.raises(BadInput):
@@ -61,7 +61,7 @@ def test_elements_come_as_they_are_read() -> None:
 
 @pytest.mark.parametrize("data", [b"[]", b"[ \n ]", b"\n[\n]\n"])
 def test_empty_array(data: bytes) -> None:
-    """No elements, and no error."""
+    """An empty array has no elements and no error."""
     assert _elements(data) == []
 
 
@@ -76,20 +76,20 @@ def test_empty_array(data: bytes) -> None:
     ],
 )
 def test_elements_that_are_no_objects(data: bytes, elements: list[bytes]) -> None:
-    """Each is an element of its own, so that each is counted as one bad row."""
+    """Each is one element, so each counts as one bad row."""
     assert [element for _, element in _elements(data)] == elements
 
 
 @pytest.mark.parametrize("cut", [1, 2, 5, 20, len(COMPACT) - 1])
 def test_torn_array(cut: int) -> None:
-    """An array that ends too early is reported as such."""
+    """An array that ends too early is an error."""
     problem = "the JSON array ends too early: it was cut off or is still being written"
     assert _problem(COMPACT[:cut]) == ("x.json", problem)
 
 
 @pytest.mark.parametrize("rest", [b"{}", b"[]", b"]", b",", b' {"a": 1}'])
 def test_something_behind_the_array(rest: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two arrays in a row are no array."""
+    """Two arrays in a row are rejected."""
     monkeypatch.setattr("prefpairs.files.json_array._CHUNK", 1 << 20)
     assert _problem(b'[{"a": 1}]' + rest) == (
         "x.json",
@@ -99,7 +99,7 @@ def test_something_behind_the_array(rest: bytes, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("data", [b'[{"a": 1}}', b'[{"a": [1}]', b"[}"])
 def test_brackets_that_do_not_match(data: bytes) -> None:
-    """What closes with the wrong bracket is no array: it is refused, or its row is."""
+    """A wrong closing bracket rejects the array or its row."""
     try:
         elements = _elements(data)
     except BadInput:
@@ -109,13 +109,13 @@ def test_brackets_that_do_not_match(data: bytes) -> None:
 
 
 def test_long_string_over_many_chunks() -> None:
-    """A row larger than a chunk is found whole."""
+    """A row larger than a chunk is complete."""
     row = {"text": "x" * 5000 + '"\\'}
     assert [json.loads(element) for _, element in _elements(json.dumps([row]).encode())] == [row]
 
 
 def test_what_follows_far_behind_the_end() -> None:
-    """However much white space stands before it."""
+    """Data after the end is found after any amount of white space."""
     with pytest.raises(BadInput, match="there is more"):
         _elements(b"[1]" + b" " * 3000 + b"2")
     assert _elements(b"[1]" + b" " * 3000) == [(1, b"1")]
@@ -132,6 +132,6 @@ def test_what_follows_far_behind_the_end() -> None:
     ],
 )
 def test_nothing_between_commas(data: bytes, byte: int) -> None:
-    """This is no JSON, and the file is refused."""
+    """Missing elements between commas are rejected."""
     problem = f"byte {byte}: the JSON array has an empty element between its commas"
     assert _problem(data) == ("x.json", problem)

@@ -1,4 +1,4 @@
-"""What is made beside a target, and what dead processes left there."""
+"""Temporary files next to a target, and those that dead processes left there."""
 
 import fcntl
 import os
@@ -34,7 +34,7 @@ def _left_by_a_dead_process(target: Path, kind: str) -> Path:
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
 def test_what_a_dead_process_left_is_swept(tmp_path: Path, kind: str) -> None:
-    """It goes when the same target is made again, and only then."""
+    """A leftover is removed when the same target is written again, and only then."""
     left = _left_by_a_dead_process(tmp_path / "o.jsonl", kind)
     if kind == "folder":
         (left / "part").write_bytes(b"x")
@@ -47,7 +47,7 @@ def test_what_a_dead_process_left_is_swept(tmp_path: Path, kind: str) -> None:
 
 
 def test_what_a_living_process_makes_stays(tmp_path: Path) -> None:
-    """Two runs may write the same target at a time."""
+    """Temporary files of running processes stay, since two runs may write the same target."""
     place = FolderHandle(str(tmp_path))
     first, _ = place.create_temporary_file("o.jsonl")
     second, _ = place.create_temporary_file("o.jsonl")
@@ -67,14 +67,14 @@ def test_what_a_living_process_makes_stays(tmp_path: Path) -> None:
     ],
 )
 def test_files_of_others_stay(tmp_path: Path, name: str) -> None:
-    """What is not named as we name things is not ours."""
+    """Files with other names stay."""
     (tmp_path / name).write_bytes(b"theirs")
     FolderHandle(str(tmp_path)).remove_leftovers("o.jsonl")
     assert os.listdir(tmp_path) == [name]
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
-    """Neither it nor what it points at goes."""
+    """Neither a link nor its target is removed."""
     kept = tmp_path / "kept"
     kept.write_bytes(b"kept")
     (tmp_path / ".o.jsonl.prefpairs-abcdefgh.tmp").symlink_to(kept)
@@ -83,7 +83,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_swept_before_it_was_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sweeper that comes between making a file and locking it takes it; then another is made."""
+    """If a new file is removed before it is locked, another one is created."""
     lock = fcntl.flock
     taken: list[str] = []
 
@@ -101,7 +101,7 @@ def test_swept_before_it_was_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_while_a_sweeper_holds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a sweeper holds it will remove, so another one is made."""
+    """If another process holds the lock, another file is created."""
     lock = fcntl.flock
     refused: list[int] = []
 
@@ -118,7 +118,7 @@ def test_while_a_sweeper_holds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files are made all the same, and none is swept."""
+    """Files are created, and none is removed."""
 
     def none(_descriptor: int, _how: int) -> None:
         raise OSError(95, "Operation not supported")
@@ -131,14 +131,14 @@ def test_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_pipe_with_such_a_name(tmp_path: Path) -> None:
-    """It is not ours, and nobody waits for it."""
+    """A pipe with such a name stays and does not block."""
     os.mkfifo(tmp_path / ".o.jsonl.prefpairs-abcdefgh.tmp")
     FolderHandle(str(tmp_path)).remove_leftovers("o.jsonl")
     assert os.listdir(tmp_path) == [".o.jsonl.prefpairs-abcdefgh.tmp"]
 
 
 def test_names_of_long_characters(tmp_path: Path) -> None:
-    """The longest name that can be written has room beside it."""
+    """The longest possible name of a target leaves room for its temporary file."""
     target = tmp_path / ("\N{GRINNING FACE}" * 62)
     left = _left_by_a_dead_process_of(target)
     place = FolderHandle(str(tmp_path))
@@ -155,7 +155,7 @@ def _left_by_a_dead_process_of(target: Path) -> Path:
 
 
 def test_folder_swept_before_it_was_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sweeper that comes between making a folder and opening it: another one is made."""
+    """If a new folder is removed before it is opened, another one is created."""
     place, opening = FolderHandle(str(tmp_path)), os.open
     taken: list[str] = []
 
@@ -173,7 +173,7 @@ def test_folder_swept_before_it_was_opened(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("ask", [exists, is_file, is_folder])
 def test_trouble_is_no_answer(tmp_path: Path, ask: Callable[[str], bool]) -> None:
-    """What cannot be looked at may be there; what is behind a file is not."""
+    """An error other than a missing file is raised."""
     (tmp_path / "round").symlink_to("round")
     (tmp_path / "file").touch()
     with pytest.raises(FileError, match="symbolic links"):

@@ -1,4 +1,4 @@
-"""The records of a file, whatever it is packed in."""
+"""The records of a file in any container."""
 
 import gzip
 import io
@@ -57,7 +57,7 @@ def _problem(folder: Path, data: bytes) -> str:
 
 @contextmanager
 def _trickling(folder: Path, data: bytes, size: int) -> Iterator[Path]:
-    """A named pipe through which data comes a few bytes at a time."""
+    """A named pipe that delivers a few bytes at a time."""
     pipe = folder / "pipe"
     os.mkfifo(pipe)
 
@@ -85,7 +85,7 @@ def test_lines_have_numbers_and_offsets(tmp_path: Path) -> None:
 
 
 def test_blank_lines_are_counted_but_no_records(tmp_path: Path) -> None:
-    """The number of a line is what an editor shows."""
+    """Line numbers are those of an editor."""
     assert _records(tmp_path, b'\n{"a":1}\n \t\r\n\n{"b":2}') == [
         Record(2, 1, b'{"a":1}\n'),
         Record(5, 14, b'{"b":2}'),
@@ -101,19 +101,19 @@ def test_lines_that_end_in_crlf(tmp_path: Path) -> None:
 
 
 def test_carriage_return_within_a_row_ends_no_line(tmp_path: Path) -> None:
-    """It is white space of JSON like any other; only a newline ends a row."""
+    """A carriage return is white space; only a newline ends a row."""
     assert _values(_records(tmp_path, b'{"a":\r1}\r\n{"a": 2}\n')) == [{"a": 1}, {"a": 2}]
 
 
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c"])
 def test_other_separators_are_data(tmp_path: Path, separator: str) -> None:
-    """Only a newline ends a line."""
+    """Other separators do not end lines."""
     line = f'{{"a":"x{separator}y"}}\n'.encode()
     assert _records(tmp_path, line * 2) == [Record(1, 0, line), Record(2, len(line), line)]
 
 
 def test_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
-    """Offsets still count from the beginning of the file."""
+    """Offsets are relative to the start of the file."""
     assert _records(tmp_path, b'\xef\xbb\xbf{"a":1}\n{"b":2}\n') == [
         Record(1, 3, b'{"a":1}\n'),
         Record(2, 11, b'{"b":2}\n'),
@@ -121,7 +121,7 @@ def test_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_byte_order_mark_before_an_array(tmp_path: Path) -> None:
-    """Elements are found behind it."""
+    """An array after a byte order mark is read."""
     assert _records(tmp_path, b'\xef\xbb\xbf[{"a":1},{"b":2}]') == [
         Record(1, 4, b'{"a":1}'),
         Record(2, 12, b'{"b":2}'),
@@ -130,7 +130,7 @@ def test_byte_order_mark_before_an_array(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"\n\n", b"\xef\xbb\xbf", b"[]"])
 def test_empty_file(tmp_path: Path, data: bytes) -> None:
-    """No records, no error."""
+    """An empty file has no records and no error."""
     assert _records(tmp_path, data) == []
 
 
@@ -140,7 +140,7 @@ def test_empty_file(tmp_path: Path, data: bytes) -> None:
     ids=["pretty", "compact", "late"],
 )
 def test_array(tmp_path: Path, data: bytes) -> None:
-    """Elements are numbered from 1, and stand where they say."""
+    """Elements are numbered from 1, and are at their positions."""
     records = _records(tmp_path, data)
     assert _values(records) == ROWS
     assert [record.number for record in records] == [1, 2, 3, 4, 5]
@@ -159,19 +159,19 @@ def test_array(tmp_path: Path, data: bytes) -> None:
     ids=["gzip", "gzips", "empty gzip first", "zstd", "zstds"],
 )
 def test_compressed_lines(tmp_path: Path, data: bytes) -> None:
-    """One member or many, the lines are the same."""
+    """One compressed member or many give the same lines."""
     records = _records(tmp_path, data)
     assert [record.data for record in records] == LINES
     assert [record.number for record in records] == [1, 2, 3, 4, 5]
 
 
 def test_compressed_array(tmp_path: Path) -> None:
-    """An array may be packed, too, with a byte order mark before it."""
+    """A compressed array is read, also after a byte order mark."""
     assert _values(_records(tmp_path, gzip.compress(b"\xef\xbb\xbf" + ARRAY))) == ROWS
 
 
 def test_parquet(tmp_path: Path) -> None:
-    """Rows are numbered from 1."""
+    """Parquet rows are numbered from 1."""
     records = _records(tmp_path, _parquet())
     assert _values(records) == ROWS
     assert [record.number for record in records] == [1, 2, 3, 4, 5]
@@ -191,7 +191,7 @@ def test_parquet(tmp_path: Path) -> None:
 def test_content_counts_and_names_do_not(
     tmp_path: Path, data: bytes, name: str, seekable: bool
 ) -> None:
-    """What a file is called decides nothing; only what is plain can be sought."""
+    """The format is detected from the content; only uncompressed files are seekable."""
     path = tmp_path / name
     path.write_bytes(data)
     with open_input(Input(str(path), name)) as opened:
@@ -201,18 +201,18 @@ def test_content_counts_and_names_do_not(
 
 @pytest.mark.parametrize("keep", [2, 3, 9, 10, 12, 30, -9, -8, -1])
 def test_torn_gzip(tmp_path: Path, keep: int) -> None:
-    """Wherever it was cut, the file is reported as cut."""
+    """A file cut anywhere is reported as cut."""
     assert _problem(tmp_path, gzip.compress(DATA, mtime=0)[:keep]) == CUT
 
 
 @pytest.mark.parametrize("keep", [4, 5, 9, 12, 30, -4, -1])
 def test_torn_zstd(tmp_path: Path, keep: int) -> None:
-    """Wherever it was cut, the file is reported as cut."""
+    """A file cut anywhere is reported as cut."""
     assert _problem(tmp_path, zstd.compress(DATA)[:keep]) == CUT
 
 
 def test_torn_packed_file_of_many_rows(tmp_path: Path) -> None:
-    """Rows before the cut were there; the error comes all the same."""
+    """Rows before the cut are returned, then the error."""
     noise = b"".join(b'{"n":"%s"}\n' % os.urandom(40).hex().encode() for _ in range(20_000))
     assert _problem(tmp_path, gzip.compress(noise)[:-1000]) == CUT
     assert _problem(tmp_path, zstd.compress(noise)[:-1000]) == CUT
@@ -228,20 +228,20 @@ def test_torn_packed_file_of_many_rows(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("place", [10, -1])
 def test_damaged_packed_file(tmp_path: Path, data: bytes, place: int) -> None:
-    """A flipped byte is reported as damage, in the data as well as at the end of the file."""
+    """A flipped byte is an error, in the data and in the trailer."""
     damaged = bytearray(data)
     damaged[place] ^= 0xFF
     assert _problem(tmp_path, bytes(damaged)).startswith("the compressed file cannot be unpacked (")
 
 
 def test_rubbish_behind_gzip(tmp_path: Path) -> None:
-    """Something that is no gzip follows a gzip."""
+    """Other bytes after gzip data are an error."""
     problem = _problem(tmp_path, gzip.compress(DATA) + b"rubbish")
     assert problem.startswith("the compressed file cannot be unpacked (")
 
 
 def test_zeros_behind_gzip(tmp_path: Path) -> None:
-    """Tapes and block devices pad with zeros."""
+    """Trailing zeros, as on tapes and block devices, are ignored."""
     assert _values(_records(tmp_path, gzip.compress(DATA) + bytes(512))) == ROWS
 
 
@@ -251,7 +251,7 @@ def test_torn_array(tmp_path: Path) -> None:
 
 
 def test_missing_file(tmp_path: Path) -> None:
-    """The label and the system's word for it."""
+    """The error has the label and the system's message."""
     with pytest.raises(FileError) as caught:
         _read(tmp_path / "nothing.jsonl")
     assert (caught.value.path, caught.value.problem) == (
@@ -287,19 +287,19 @@ def test_missing_file(tmp_path: Path) -> None:
     ],
 )
 def test_pipe_that_comes_slowly(tmp_path: Path, data: bytes, size: int) -> None:
-    """What a pipe holds is told by its first bytes, however few come at a time."""
+    """The format is detected, however few bytes arrive at a time."""
     with _trickling(tmp_path, data, size) as pipe:
         assert _values(_read(pipe)) == ROWS
 
 
 def test_parquet_from_a_pipe(tmp_path: Path) -> None:
-    """Parquet is read from its end; a pipe has to be spooled first."""
+    """Parquet from a pipe is spooled, since it is read from its end."""
     with _trickling(tmp_path, _parquet(), 1 << 16) as pipe:
         assert _values(_read(pipe)) == ROWS
 
 
 def test_pipe_is_not_seekable(tmp_path: Path) -> None:
-    """Its records have to be spooled."""
+    """Records of a pipe must be spooled."""
     with (
         _trickling(tmp_path, DATA, 1 << 16) as pipe,
         open_input(Input(str(pipe), "pipe")) as opened,
@@ -308,7 +308,7 @@ def test_pipe_is_not_seekable(tmp_path: Path) -> None:
 
 
 def test_standard_input_that_is_a_file(tmp_path: Path) -> None:
-    """A redirected file is read from where it stands, and can be sought."""
+    """A redirected file is read from its current position, and is seekable."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(DATA)
     before = os.dup(0)
@@ -328,7 +328,7 @@ def test_standard_input_that_is_a_file(tmp_path: Path) -> None:
 def test_a_long_array_in_the_first_line_is_the_same_from_a_pipe(
     tmp_path: Path, before: bytes
 ) -> None:
-    """Whether a file is one array hangs on its first bytes, as many as are seen of a pipe."""
+    """A file and a pipe are recognized as an array by the same number of first bytes."""
     array = json.dumps(["x" * 1000] * 100).encode()
     data = before + array + b"\n" + LINES[0]
     results = []
@@ -341,7 +341,7 @@ def test_a_long_array_in_the_first_line_is_the_same_from_a_pipe(
 
 
 def test_a_window_that_is_too_large(tmp_path: Path) -> None:
-    """As `zstd --ultra --long=28` writes it: a hint says how to get a smaller one."""
+    """`zstd --ultra --long=28` writes such files; a hint says how to avoid it."""
     packing = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: 28})
     with pytest.raises(BadInput, match="too much memory") as caught:
         _records(tmp_path, packing.compress(DATA) + packing.flush())

@@ -1,4 +1,4 @@
-"""Where results go."""
+"""Output files and streams."""
 
 import gzip
 import os
@@ -36,7 +36,7 @@ def _fail(path: Path) -> None:
 
 @contextmanager
 def _descriptor(number: int, replacement: int) -> Iterator[None]:
-    """Another file under a descriptor's number, for a while."""
+    """Replace a descriptor by another file during a block."""
     before = os.dup(number)
     os.dup2(replacement, number)
     try:
@@ -47,7 +47,7 @@ def _descriptor(number: int, replacement: int) -> Iterator[None]:
 
 
 def test_file_is_written(tmp_path: Path) -> None:
-    """Lines stand in it as they came."""
+    """Lines are written in order."""
     _write(tmp_path / "o.jsonl", b"a\n", b"b\n")
     assert (tmp_path / "o.jsonl").read_bytes() == b"a\nb\n"
 
@@ -64,7 +64,7 @@ def test_file_appears_when_it_is_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["o.jsonl", "o.jsonl.gz", "o.jsonl.zst"])
 def test_old_file_stays_when_something_goes_wrong(tmp_path: Path, name: str) -> None:
-    """The old content stays, and nothing is left beside it."""
+    """After an error the old content stays, and no other file is left."""
     path = tmp_path / name
     path.write_bytes(b"old\n")
     with pytest.raises(KeyboardInterrupt):
@@ -74,7 +74,7 @@ def test_old_file_stays_when_something_goes_wrong(tmp_path: Path, name: str) -> 
 
 
 def test_no_file_appears_when_something_goes_wrong(tmp_path: Path) -> None:
-    """Where nothing was, nothing is."""
+    """After an error no new file exists."""
     with pytest.raises(KeyboardInterrupt):
         _fail(tmp_path / "o.jsonl")
     assert os.listdir(tmp_path) == []
@@ -82,7 +82,7 @@ def test_no_file_appears_when_something_goes_wrong(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o640, 0o755])
 def test_mode_of_the_old_file_is_kept(tmp_path: Path, mode: int) -> None:
-    """Who may read it does not change."""
+    """A replaced file keeps its mode."""
     path = tmp_path / "o.jsonl"
     path.touch()
     path.chmod(mode)
@@ -92,7 +92,7 @@ def test_mode_of_the_old_file_is_kept(tmp_path: Path, mode: int) -> None:
 
 @pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
 def test_mode_of_a_new_file_is_the_users(tmp_path: Path, mask: int, mode: int) -> None:
-    """The mask is obeyed, and is what it was afterwards."""
+    """A new file's mode follows the umask, which is unchanged afterwards."""
     before = os.umask(mask)
     try:
         _write(tmp_path / "o.jsonl", b"a\n")
@@ -103,7 +103,7 @@ def test_mode_of_a_new_file_is_the_users(tmp_path: Path, mask: int, mode: int) -
 
 
 def test_link_stays_a_link(tmp_path: Path) -> None:
-    """The file that it points to is replaced, where it is."""
+    """A link stays; its target is replaced."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "real.jsonl").write_bytes(b"old\n")
     link = tmp_path / "link.jsonl"
@@ -114,7 +114,7 @@ def test_link_stays_a_link(tmp_path: Path) -> None:
 
 
 def test_named_pipe_is_written_to(tmp_path: Path) -> None:
-    """A pipe is no file that could be replaced."""
+    """A named pipe is written to, not replaced."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[bytes] = []
@@ -127,7 +127,7 @@ def test_named_pipe_is_written_to(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["nowhere/o.jsonl", "folder"])
 def test_place_where_no_file_can_be(tmp_path: Path, name: str) -> None:
-    """A missing folder, and a folder of that name."""
+    """A missing folder, and a folder with that name, are errors."""
     (tmp_path / "folder").mkdir()
     path = str(tmp_path / name)
     with pytest.raises(FileError) as caught:
@@ -137,7 +137,7 @@ def test_place_where_no_file_can_be(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["o.parquet", "o.json", "o.bz2", "o.xz", "o.lz4", "o.zip"])
 def test_format_that_is_not_written(tmp_path: Path, name: str) -> None:
-    """Lines under the name of another format would mislead."""
+    """A name with the extension of an unsupported format is rejected."""
     with pytest.raises(UsageError) as caught:
         _write(tmp_path / name)
     assert caught.value.problem == f"cannot write .{name.partition('.')[2]} files"
@@ -146,7 +146,7 @@ def test_format_that_is_not_written(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["r.jsonl", "symbolic.jsonl", "hard.jsonl", "./r.jsonl"])
 def test_input_is_no_output(tmp_path: Path, name: str) -> None:
-    """Under any of its names, an input is not written over."""
+    """An input is not overwritten, under any of its names."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(b"in\n")
     (tmp_path / "symbolic.jsonl").symlink_to(path)
@@ -161,7 +161,7 @@ def test_input_is_no_output(tmp_path: Path, name: str) -> None:
 
 
 def test_redirected_input_is_no_output(tmp_path: Path) -> None:
-    """Neither is the file behind standard input."""
+    """The file redirected to standard input is not overwritten, either."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(b"in\n")
     with (
@@ -175,7 +175,7 @@ def test_redirected_input_is_no_output(tmp_path: Path) -> None:
 
 
 def test_other_outputs_beside_the_input(tmp_path: Path) -> None:
-    """Only the same file is refused."""
+    """Only the same file is rejected."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(b"in\n")
     with open_output(str(tmp_path / "o.jsonl"), [Input(str(path), "r.jsonl")]) as output:
@@ -184,7 +184,7 @@ def test_other_outputs_beside_the_input(tmp_path: Path) -> None:
 
 
 def test_gzip_is_the_same_every_time(tmp_path: Path) -> None:
-    """No time and no name stand in it."""
+    """A .gz contains neither time nor name."""
     lines = [b"line %d\n" % number for number in range(1000)]
     _write(tmp_path / "one.jsonl.gz", *lines)
     _write(tmp_path / "two.jsonl.gz", *lines)
@@ -195,20 +195,20 @@ def test_gzip_is_the_same_every_time(tmp_path: Path) -> None:
 
 
 def test_zstd(tmp_path: Path) -> None:
-    """The name says how it is packed."""
+    """The extension .zst selects the compression."""
     _write(tmp_path / "o.jsonl.zst", b"a\n", b"b\n")
     assert zstd.decompress((tmp_path / "o.jsonl.zst").read_bytes()) == b"a\nb\n"
 
 
 def test_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """Lines go there in order, and all of them."""
+    """All lines are written in order."""
     lines = [b"line %d\n" % number for number in range(50_000)]
     _write("-", *lines)
     assert capfdbinary.readouterr().out == b"".join(lines)
 
 
 def test_closed_pipe() -> None:
-    """A reader that went away is distinguished from other errors."""
+    """A closed pipe is distinguished from other errors."""
     reading, writing = os.pipe()
     os.close(reading)
     with _descriptor(1, writing), pytest.raises(ClosedPipe):
@@ -217,7 +217,7 @@ def test_closed_pipe() -> None:
 
 
 def test_standard_output_that_cannot_be_written(tmp_path: Path) -> None:
-    """Trouble has the name of the stream."""
+    """The error names the stream."""
     (tmp_path / "r").touch()
     with (
         (tmp_path / "r").open("rb") as file,
@@ -229,7 +229,7 @@ def test_standard_output_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_open_descriptor_is_written_to(tmp_path: Path) -> None:
-    """A file that another program has open is written at its position, and not replaced."""
+    """A file that another program has open is written at its position, not replaced."""
     path = tmp_path / "log"
     with path.open("wb", buffering=0) as file:
         file.write(b"before\n")
@@ -239,7 +239,7 @@ def test_open_descriptor_is_written_to(tmp_path: Path) -> None:
 
 
 def test_dev_stdout(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """The long name of standard output."""
+    """/dev/stdout is standard output."""
     _write("/dev/stdout", b"a\n")
     assert capfdbinary.readouterr().out == b"a\n"
 
@@ -251,7 +251,7 @@ def _write_after(reader: Thread, path: Path) -> None:
 
 
 def test_closed_named_pipe(tmp_path: Path) -> None:
-    """A reader that went away is distinguished from other errors here, too."""
+    """A closed pipe is distinguished from other errors here, too."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = Thread(target=lambda: os.close(os.open(pipe, os.O_RDONLY)))
@@ -261,7 +261,7 @@ def test_closed_named_pipe(tmp_path: Path) -> None:
 
 
 def test_long_name(tmp_path: Path) -> None:
-    """A name as long as the system allows leaves room for the file beside it."""
+    """With a name of maximum length, the temporary file still has a valid name."""
     path = tmp_path / ("x" * 240 + ".jsonl")
     _write(path, b"a\n")
     assert os.listdir(tmp_path) == [path.name]
@@ -270,7 +270,7 @@ def test_long_name(tmp_path: Path) -> None:
 def test_bad_rows_after_lines_on_standard_output(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    """Lines that have left are reported; those that still wait are not written."""
+    """Lines already written are reported; buffered ones are not written."""
 
     def partly(lines: int) -> tuple[bool, bool]:
         with suppress(BadRecords), open_output("-") as output:
@@ -283,13 +283,13 @@ def test_bad_rows_after_lines_on_standard_output(
 
 
 def test_no_summary_on_standard_output() -> None:
-    """It would be mixed into the data."""
+    """A summary may not go to standard output."""
     with pytest.raises(UsageError, match="--summary -: standard output is for data"):
         refuse_stdout("--summary", "-")
 
 
 def test_small_file(tmp_path: Path) -> None:
-    """Summaries are whole files, too."""
+    """Small files are written atomically, too."""
     path = tmp_path / "summary.json"
     path.write_bytes(b"old")
     path.chmod(0o640)
@@ -302,7 +302,7 @@ def test_small_file(tmp_path: Path) -> None:
 
 
 def _keep(path: Path, content: bytes) -> bool:
-    """Whether the file that was there still is, after this was written to it."""
+    """Whether the existing file is kept when this is written with keep_if_same."""
     os.utime(path, (1, 1))
     inode = path.stat().st_ino
     with open_output(str(path), keep_if_same=True) as output:
@@ -313,7 +313,7 @@ def _keep(path: Path, content: bytes) -> bool:
 
 @pytest.mark.parametrize("name", ["o.jsonl", "o.jsonl.gz", "o.jsonl.zst"])
 def test_file_that_would_not_change_stays(tmp_path: Path, name: str) -> None:
-    """With its time and its inode, packed or not; any other byte makes it new."""
+    """It keeps its time and inode, compressed or not; any other byte replaces it."""
     path = tmp_path / name
     _write(path, b"a\n")
     before = path.read_bytes()
@@ -325,14 +325,14 @@ def test_file_that_would_not_change_stays(tmp_path: Path, name: str) -> None:
 
 
 def test_file_that_was_asked_to_stay_but_is_not_there(tmp_path: Path) -> None:
-    """It appears."""
+    """A missing file is created."""
     with open_output(str(tmp_path / "o.jsonl"), keep_if_same=True) as output:
         output.write(b"a\n")
     assert (tmp_path / "o.jsonl").read_bytes() == b"a\n"
 
 
 def test_link_to_a_file_that_would_not_change(tmp_path: Path) -> None:
-    """The file behind it is what counts."""
+    """The file behind a link is compared."""
     (tmp_path / "real").write_bytes(b"a\n")
     link = tmp_path / "link.jsonl"
     link.symlink_to("real")
@@ -342,7 +342,7 @@ def test_link_to_a_file_that_would_not_change(tmp_path: Path) -> None:
 
 
 def test_without_a_wish_to_keep_it(tmp_path: Path) -> None:
-    """The file is a new one, whatever is in it."""
+    """Without keep_if_same, the file is replaced even if it is unchanged."""
     path = tmp_path / "o.jsonl"
     _write(path, b"a\n")
     os.utime(path, (1, 1))
@@ -354,7 +354,7 @@ def test_without_a_wish_to_keep_it(tmp_path: Path) -> None:
 
 
 def test_same_bytes(tmp_path: Path) -> None:
-    """Of two files; what is no file has none, whatever its size and time say."""
+    """Compares the bytes of two files; other kinds of files are never the same."""
     contents = {"a": b"abc", "same": b"abc", "other": b"abd", "longer": b"abcd", "empty": b""}
     for name, content in contents.items():
         (tmp_path / name).write_bytes(content)

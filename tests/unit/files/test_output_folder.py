@@ -1,4 +1,4 @@
-"""Several files of one folder that appear together."""
+"""Several files in one folder that appear together."""
 
 import os
 import stat
@@ -51,7 +51,7 @@ def _mask(mask: int) -> Iterator[None]:
 
 
 def test_new_folder(tmp_path: Path) -> None:
-    """It appears with all of its files, also empty ones."""
+    """A new folder appears with all its files, including empty ones."""
     with open_output_folder(str(tmp_path / "o"), ["a", "b"], FAMILY) as files:
         files["a"].write(b"one\n")
         files["a"].write(b"two\n")
@@ -62,13 +62,13 @@ def test_new_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["o/", "./o", "x/../o"])
 def test_names_of_a_new_folder(tmp_path: Path, name: str) -> None:
-    """However it is spelt."""
+    """The folder's name may be spelled in any way."""
     _write(f"{tmp_path}/{name}")
     assert _content(tmp_path / "o") == {"a": b"new\n", "b": b"new\n"}
 
 
 def test_old_folder(tmp_path: Path) -> None:
-    """Old files of the family go, with those that were not asked for; all others stay."""
+    """Old files of the family are removed unless rewritten; all others stay."""
     folder = _old(tmp_path / "o", "a", "c", "mine")
     with open_output_folder(str(folder), ["a", "b"], FAMILY) as files:
         files["a"].write(b"new\n")
@@ -79,7 +79,7 @@ def test_old_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("names", [("a", "b"), ("a",), ("a", "b", "c")])
 def test_failure_leaves_everything_as_it_was(tmp_path: Path, names: Sequence[str]) -> None:
-    """Nothing appears and nothing goes, in a new folder or in an old one."""
+    """Nothing appears or disappears, in a new folder or in an old one."""
     folder = _old(tmp_path / "old", "a", "c", "mine")
     with pytest.raises(KeyboardInterrupt):
         _fail(folder, names)
@@ -90,7 +90,7 @@ def test_failure_leaves_everything_as_it_was(tmp_path: Path, names: Sequence[str
 
 
 def test_link_to_a_folder(tmp_path: Path) -> None:
-    """It stays a link, to a folder that is there or will be."""
+    """The link stays, whether its target exists or is created."""
     _old(tmp_path / "real", "a", "c")
     (tmp_path / "link").symlink_to("real")
     (tmp_path / "early").symlink_to("later")
@@ -103,7 +103,7 @@ def test_link_to_a_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("special", [False, True])
 def test_file_of_that_name(tmp_path: Path, special: bool) -> None:
-    """What is no folder is left alone."""
+    """A file with the folder's name is not touched."""
     path = tmp_path / "o"
     if special:
         os.mkfifo(path)
@@ -116,7 +116,7 @@ def test_file_of_that_name(tmp_path: Path, special: bool) -> None:
 
 
 def test_folder_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    """Only the last one is made; a mistyped path is no reason to make three."""
+    """Only the last folder is created, since a longer path may be a typo."""
     with pytest.raises(FileError) as caught:
         _write(f"{tmp_path}/x/o/")
     assert caught.value.problem == f"there is no directory {tmp_path}/x"
@@ -125,7 +125,7 @@ def test_folder_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a", "c"])
 def test_input_in_the_folder(tmp_path: Path, name: str) -> None:
-    """An input is neither written over nor thrown away, also under another name."""
+    """An input is neither overwritten nor removed, also under another name."""
     folder = _old(tmp_path / "o", "a", "c")
     (tmp_path / "link").symlink_to(f"o/{name}")
     with (
@@ -137,7 +137,7 @@ def test_input_in_the_folder(tmp_path: Path, name: str) -> None:
 
 
 def test_input_beside_the_files(tmp_path: Path) -> None:
-    """A folder may hold its own input."""
+    """A folder may contain its own input."""
     folder = _old(tmp_path / "o", "mine")
     with open_output_folder(str(folder), ["a"], FAMILY, [Input(str(folder / "mine"), "mine")]):
         pass
@@ -148,7 +148,7 @@ def test_input_beside_the_files(tmp_path: Path) -> None:
     ("mask", "of_folder", "of_file"), [(0o022, 0o755, 0o644), (0o077, 0o700, 0o600)]
 )
 def test_modes_are_the_users(tmp_path: Path, mask: int, of_folder: int, of_file: int) -> None:
-    """The mask is obeyed, and is what it was afterwards."""
+    """Modes follow the umask, which is unchanged afterwards."""
     with _mask(mask):
         _write(tmp_path / "o")
         assert os.umask(mask) == mask
@@ -157,7 +157,7 @@ def test_modes_are_the_users(tmp_path: Path, mask: int, of_folder: int, of_file:
 
 
 def test_mode_of_an_old_file_is_kept(tmp_path: Path) -> None:
-    """Who may read it does not change."""
+    """A replaced file keeps its mode."""
     folder = _old(tmp_path / "o", "a")
     (folder / "a").chmod(0o640)
     _write(folder)
@@ -165,7 +165,7 @@ def test_mode_of_an_old_file_is_kept(tmp_path: Path) -> None:
 
 
 def test_files_that_would_not_change(tmp_path: Path) -> None:
-    """They stay with their time if that is asked for; what is not the same, or too much, goes."""
+    """With keep_if_same they keep their time; changed and extra files are replaced or removed."""
     folder = _old(tmp_path / "o", "a", "b", "c")
     os.utime(folder / "a", ns=(5, 5))
     with open_output_folder(str(folder), ["a", "b"], FAMILY, keep_if_same=True) as files:
@@ -180,7 +180,7 @@ def test_files_that_would_not_change(tmp_path: Path) -> None:
 
 
 def test_long_name(tmp_path: Path) -> None:
-    """Files are put beside the old ones first, and nothing of that stays."""
+    """With long names, temporary files are still possible, and none is left."""
     folder = _old(tmp_path / "o")
     name = "x" * 240
     with open_output_folder(str(folder), [name], [name]) as files:
@@ -190,7 +190,7 @@ def test_long_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fails", range(1, 6))
 def test_file_that_cannot_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: int) -> None:
-    """Whichever of the renames fails, the old files stand there as before."""
+    """Whichever rename fails, the old files are restored."""
     folder = _old(tmp_path / "o", "a", "b", "c")
     calls = iter(range(1, 100))
     move = FolderHandle.move
@@ -207,7 +207,7 @@ def test_file_that_cannot_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_what_dead_processes_left(tmp_path: Path) -> None:
-    """It goes with the next run, whatever that one writes."""
+    """They are removed by the next run, whatever it writes."""
     folder = _old(tmp_path / "o", "a")
     for name in ("a", "c", "old"):
         (folder / f".{name}.prefpairs-abcdefgh.tmp").write_bytes(b"half")
@@ -220,7 +220,7 @@ def test_what_dead_processes_left(tmp_path: Path) -> None:
 def test_old_files_of_a_dead_process_stay_until_new_ones_are_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If it was killed between the two, they exist nowhere else."""
+    """If it was killed between the two renames, they exist nowhere else."""
     folder = _old(tmp_path / "o")
     aside = folder / ".old.prefpairs-abcdefgh.tmp"
     aside.mkdir()
@@ -241,7 +241,7 @@ def test_old_files_of_a_dead_process_stay_until_new_ones_are_there(
 def test_neither_new_nor_old_files_can_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is destroyed: what cannot be moved back stays in the temporary folder."""
+    """Files that cannot be moved back stay in the temporary folder."""
     folder = _old(tmp_path / "o", "a", "b")
     move = FolderHandle.move
 

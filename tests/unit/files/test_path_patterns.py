@@ -1,4 +1,4 @@
-"""Patterns mean what they do in Python's glob module, but no folder is passed over."""
+"""Patterns have the meaning of Python's glob module, but no folder is skipped."""
 
 import glob
 import os
@@ -37,7 +37,7 @@ NOBODY = 65534
 
 @contextmanager
 def within(folder: str) -> Iterator[None]:
-    """The working directory, for the time of a block."""
+    """Work in a folder during a block."""
     before = os.open(".", os.O_RDONLY)
     os.chdir(folder)
     try:
@@ -49,7 +49,7 @@ def within(folder: str) -> Iterator[None]:
 
 @contextmanager
 def as_nobody() -> Iterator[None]:
-    """A block in which permissions count, also where tests run as root."""
+    """Run a block with permissions that apply, even if tests run as root."""
     before = os.geteuid()
     if before == 0:
         os.seteuid(NOBODY)
@@ -66,7 +66,7 @@ def as_nobody() -> Iterator[None]:
 def test_patterns_mean_what_they_do_in_python(
     made: list[tuple[list[str], bool]], patterns: list[list[str]]
 ) -> None:
-    """Where all folders may be listed. Some versions of it name `nothing/` for `nothing/**`."""
+    """The same matches as Python's glob, if all folders are readable."""
     with TemporaryDirectory() as folder, within(folder):
         for parts, is_folder in made:
             path = Path(*parts)
@@ -82,7 +82,7 @@ def test_patterns_mean_what_they_do_in_python(
 
 
 def test_links() -> None:
-    """They are followed; those that lead nowhere, or round and round, are as if they were not."""
+    """Links are followed; broken and cyclic ones are ignored."""
     with TemporaryDirectory() as folder, within(folder):
         os.makedirs("there/deep")
         Path("there/deep/r.jsonl").touch()
@@ -94,7 +94,7 @@ def test_links() -> None:
 
 
 HIDDEN = ("runs/*/r.jsonl", "runs/**/r.jsonl", "runs/*/*/r")
-"""What is looked for in a folder itself: its names alone do not help."""
+"""Patterns that need a folder's contents, not only names."""
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ HIDDEN = ("runs/*/r.jsonl", "runs/**/r.jsonl", "runs/*/*/r")
     + [(0o444, word) for word in HIDDEN],
 )
 def test_no_folder_is_passed_over(tmp_path: Path, mode: int, word: str) -> None:
-    """What may lie in a folder among others that cannot be looked into is not lost."""
+    """An unreadable folder among others is an error, since its files would be lost."""
     for name in ("a", "shut", "z"):
         (tmp_path / "runs" / name).mkdir(parents=True)
         (tmp_path / "runs" / name / "r.jsonl").touch()

@@ -1,4 +1,4 @@
-"""Plain data out of pickles: what Python wrote is read, and what it would run is refused."""
+"""Reads plain data from pickles, and rejects everything that would run code."""
 
 import base64
 import math
@@ -37,7 +37,7 @@ def _problem(data: bytes) -> str:
 
 
 def _lists(value: Any) -> Any:
-    """The value as JSON would have it: its tuples are lists."""
+    """The value as JSON represents it, with tuples as lists."""
     if isinstance(value, (list, tuple)):
         return [_lists(item) for item in value]
     return {key: _lists(item) for key, item in value.items()} if type(value) is dict else value
@@ -60,19 +60,19 @@ VALUES = st.recursive(
 
 @given(VALUES, st.sampled_from([4, 5]))
 def test_what_python_writes(value: Any, protocol: int) -> None:
-    """The same value comes back."""
+    """Values pickled by Python are read back."""
     assert _lists(unpickled(pickle.dumps(value, protocol)).value) == _lists(value)
 
 
 @pytest.mark.parametrize("size", [0, 255, 256, 70_000])
 def test_long_texts_and_lists(size: int) -> None:
-    """Each length has an instruction of its own."""
+    """Each length has its own instruction."""
     value = {"text": "x" * size, "list": ["y"] * size, "numbers": [*range(size)]}
     assert unpickled(pickle.dumps(value, 5)).value == value
 
 
 def test_half_an_emoji() -> None:
-    """Python writes it, so it is read."""
+    """Lone surrogates, which Python can pickle, are read."""
     assert unpickled(pickle.dumps("cut \ud83d", 5)).value == "cut \ud83d"
 
 
@@ -88,12 +88,12 @@ def test_half_an_emoji() -> None:
     ],
 )
 def test_simple(value: Any, simple: bool) -> None:
-    """What stands twice, or is no number of JSON, is looked at with care."""
+    """Values with shared parts, or numbers that JSON lacks, are not simple."""
     assert unpickled(pickle.dumps(value, 5)).simple is simple
 
 
 def test_keys() -> None:
-    """Numbers and the like are text, as in JSON."""
+    """Numbers and similar keys become text, as in JSON."""
     assert unpickled(pickle.dumps({1: "a", None: "b", "c": "d"}, 5)).value == {
         "1": "a", "None": "b", "c": "d"
     }  # fmt: skip
@@ -103,7 +103,7 @@ class Evil:
     """Would run a command if it were loaded."""
 
     def __reduce__(self) -> Any:
-        """What Python's own module would do."""
+        """Return what Python's own pickle module would call."""
         return os.system, ("touch /tmp/owned",)
 
 
@@ -164,7 +164,7 @@ class Evil:
     ],
 )
 def test_refused(data: bytes, words: str) -> None:
-    """By name, and nothing of it is run."""
+    """Rejected by name, and nothing in it is run."""
     assert words in _problem(data)
 
 
@@ -181,7 +181,7 @@ def test_refused(data: bytes, words: str) -> None:
     ],
 )
 def test_numbers_of_numpy(code: bytes, order: bytes, data: bytes, value: Any) -> None:
-    """As numpy pickles them, and made without it."""
+    """Numbers pickled by numpy, read without it."""
     found = unpickled(SCALAR % (DTYPE % (code, order), bytes([len(data)]), data))
     assert (found.value, type(found.value)) == (value, type(value))
 
@@ -196,12 +196,12 @@ def test_numbers_of_numpy(code: bytes, order: bytes, data: bytes, value: Any) ->
     ],
 )
 def test_what_is_no_number_of_numpy(dtype: bytes, data: bytes) -> None:
-    """An object, an unknown order of bytes, too few of them, no type."""
+    """Rejects objects, unknown byte orders, missing bytes and missing types."""
     assert "numpy" in _problem(SCALAR % (dtype, bytes([len(data)]), data))
 
 
 def test_not_a_number_of_numpy() -> None:
-    """Like any other it makes what holds it no simple value."""
+    """NaN in numpy's form makes its container not simple."""
     data = SCALAR % (DTYPE % (b"f4", b"<"), b"\x04", struct.pack("<f", math.nan))
     assert not unpickled(data).simple
 
@@ -213,13 +213,15 @@ OF_NUMPY = (
     "Amk4lImIh5RSlChLA2gXTk5OSv////9K/////0sAdJRiQwgHAAAAAAAAAJSGlFKUjAJva5RoBWgIjAJiMZSJiIeUUpQoSwOM"
     "AXyUTk5OSv////9K/////0sAdJRiQwEBlIaUUpR1Lg=="
 )
-"""numpy 2.4.6 made it, of {"rewards": [Of(0.1), Of(0.9), float32(0.5)], "count": int64(7), "ok":
-bool_(True)}, where Of(x) reduces to (scalar, (dtype(">f8"), array(x, ">f8").tobytes())), as the
-numbers of a machine of the other order of bytes do."""
+"""Made by numpy 2.4.6 from {"rewards": [Of(0.1), Of(0.9), float32(0.5)], "count": int64(7), "ok":
+
+bool_(True)}, where Of(x) reduces to (scalar, (dtype(">f8"), array(x, ">f8").tobytes())), as
+big-endian numbers do.
+"""
 
 
 def test_numbers_that_numpy_wrote() -> None:
-    """The second of the other order refers to the type of the first, whose state came later."""
+    """The second big-endian number refers to the first one's type, whose state came later."""
     found = unpickled(base64.b64decode(OF_NUMPY)).value
     assert found == {"rewards": [0.1, 0.9, 0.5], "count": 7, "ok": True}
 
@@ -227,7 +229,7 @@ def test_numbers_that_numpy_wrote() -> None:
 @pytest.mark.parametrize("protocol", [0, 1, 2, 3])
 @given(VALUES)
 def test_older_protocols(protocol: int, value: Any) -> None:
-    """None of them is read: frames never have them."""
+    """Older protocols are rejected, since frames never use them."""
     with pytest.raises(Damaged, match="not a pickle of protocol 4 or 5"):
         unpickled(pickle.dumps(value, protocol))
 
@@ -242,14 +244,14 @@ INSTRUCTIONS = [
 
 
 def _as_text(value: Any) -> str:
-    """Also of what holds itself; keys are texts here."""
+    """A value as text, also if it contains itself; keys are texts here."""
     return re.sub(r"'([^']*)': ", r"\1: ", repr(value))
 
 
 @examples(1000)
 @given(st.lists(st.sampled_from(INSTRUCTIONS), max_size=40), st.sampled_from([4, 5]))
 def test_what_is_read_is_what_python_reads(program: list[bytes], protocol: int) -> None:
-    """Whatever instructions come one after the other: that value, or a refusal."""
+    """For any sequence of instructions, the value is Python's, or is rejected."""
     data = b"\x80" + bytes([protocol]) + b"]\x94}\x94" + b"".join(program) + b"\x87."
     with suppress(Damaged):
         found = _as_text(unpickled(data).value)
@@ -273,7 +275,7 @@ def test_what_is_read_is_what_python_reads(program: list[bytes], protocol: int) 
 )
 @pytest.mark.parametrize("protocol", [4, 5])
 def test_what_is_not_read_leaves_the_rest(value: Any, words: str, protocol: int) -> None:
-    """It stands there as such, with the reason, and all around it is as it was."""
+    """Only the rejected value is replaced by the reason."""
     given_ = ["before", {"a": value, "b": [value]}, "after"]
     before, inner, after = unpickled(pickle.dumps(given_, protocol)).value
     assert (before, after) == ("before", "after")
@@ -283,7 +285,7 @@ def test_what_is_not_read_leaves_the_rest(value: Any, words: str, protocol: int)
 
 
 def test_a_key_that_is_not_read() -> None:
-    """The object has something in it that nobody can take for a value."""
+    """A rejected key marks its object."""
     ((key, value),) = unpickled(pickle.dumps({(1, 2): "a"}, 5)).value.items()
     assert (type(key), value) == (NotRead, None)
 
@@ -325,7 +327,7 @@ BOMBS = {
 @pytest.mark.full
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs(name: str) -> None:
-    """A value or a refusal, soon, and in memory that is in proportion to the bytes."""
+    """A value or an error, soon, with memory proportional to the bytes."""
     data = BOMBS[name]
     tracemalloc.start()
     begin = time.process_time()
@@ -342,7 +344,7 @@ def test_bombs(name: str) -> None:
 
 @given(VALUES, st.data())
 def test_any_byte_may_be_wrong(value: Any, data: st.DataObject) -> None:
-    """A value or a refusal; no other exception."""
+    """A value or a rejection, but no other exception."""
     pickled = bytearray(pickle.dumps(value, 5))
     for _ in range(data.draw(st.integers(1, 3))):
         pickled[data.draw(st.integers(0, len(pickled) - 1))] = data.draw(st.integers(0, 255))

@@ -1,4 +1,4 @@
-"""How long values are as JSON: what is named more than once is measured once."""
+"""The length of values as JSON; shared values are measured once."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def _fits(sizes: SizeCheck, value: Any) -> bool:
 
 @given(VALUES, st.integers(1, 4), st.integers(0, 300))
 def test_what_is_shared_counts_in_full(value: Any, times: int, room: int) -> None:
-    """The verdict does not depend on what was measured before, nor on what is named twice."""
+    """The verdict does not depend on what was measured before, or on what is shared."""
     several = [value] * times
     values = [value, several, [several, value], value]
     sizes = SizeCheck(_shared(values), room)
@@ -52,13 +52,13 @@ def test_what_is_shared_counts_in_full(value: Any, times: int, room: int) -> Non
 
 @given(VALUES)
 def test_no_value_is_longer_than_it_was_measured(value: Any) -> None:
-    """A room that it fits into has a place for each sign of its JSON."""
+    """If a value fits a limit, its JSON does."""
     size = len(json_line(value).replace(b" ", b""))
     assert not _fits(SizeCheck({}, size // 2 - 2), value)
 
 
 def test_what_many_name_is_looked_at_once() -> None:
-    """A thousand times a value that holds a billion numbers and one too many: no second in all."""
+    """A value with a billion numbers, shared a thousand times, is measured in under a second."""
     value: list[Any] = [0] * 250
     levels = [value := [value] * 250 for _ in range(3)]
     sizes = SizeCheck({id(one): one for one in (*levels, levels[0][0])}, 1_000_000_000)
@@ -69,7 +69,7 @@ def test_what_many_name_is_looked_at_once() -> None:
 
 @pytest.mark.parametrize("inner", [NotRead(7, "no"), "x" * 900])
 def test_what_holds_something_refused_is_refused(inner: Any) -> None:
-    """Also when it is met again, by way of something else."""
+    """It is rejected again when it is reached through another value."""
     middle = [inner]
     above = {"a": [middle, 1]}
     sizes = SizeCheck(_shared([middle, above, middle, above]), 800)
@@ -79,7 +79,7 @@ def test_what_holds_something_refused_is_refused(inner: Any) -> None:
 
 
 def test_values_that_hold_themselves() -> None:
-    """And one that leads to such a one, and one beside it."""
+    """Cyclic values, and values that lead to them, are rejected; others next to them are not."""
     one: list[Any] = [1]
     other = {"one": one}
     one.append(other)
@@ -88,7 +88,7 @@ def test_values_that_hold_themselves() -> None:
 
 
 def test_the_reason_is_told_each_time() -> None:
-    """Not that it has no end, as is assumed of a value while it is measured."""
+    """The reason is the original one, not the assumption about values being measured."""
     middle = [NotRead(7, "no")]
     sizes = SizeCheck(_shared([middle, middle]), 800)
     for _ in range(2):

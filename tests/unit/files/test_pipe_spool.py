@@ -15,7 +15,7 @@ from prefpairs.files.pipe_spool import peeked_input, seekable_stdin
 
 @contextmanager
 def stdin_of(descriptor: int) -> Iterator[None]:
-    """Standard input for the time of a block."""
+    """Replace standard input during a block."""
     before = os.dup(0)
     os.dup2(descriptor, 0)
     os.close(descriptor)
@@ -27,7 +27,7 @@ def stdin_of(descriptor: int) -> Iterator[None]:
 
 
 def piped(data: bytes) -> int:
-    """The end of a pipe that holds these bytes."""
+    """The reading end of a pipe that contains these bytes."""
     ours, theirs = os.pipe()
     os.write(theirs, data)
     os.close(theirs)
@@ -35,7 +35,7 @@ def piped(data: bytes) -> int:
 
 
 def test_a_pipe_becomes_a_file_for_a_while(tmp_path: Path) -> None:
-    """It can be read twice, is nowhere to be seen, and the pipe is there again at the end."""
+    """It can be read twice and has no name; the pipe is restored at the end."""
     with stdin_of(piped(b"abc\n")):
         with seekable_stdin(str(tmp_path)):
             assert os.read(0, 10) == b"abc\n"
@@ -46,7 +46,7 @@ def test_a_pipe_becomes_a_file_for_a_while(tmp_path: Path) -> None:
 
 
 def test_a_file_stays_what_it_is(tmp_path: Path) -> None:
-    """Nothing is copied, and it is read from its current position."""
+    """A file is not copied, but read from its current position."""
     path = tmp_path / "rows"
     path.write_bytes(b"head\nabc\n")
     descriptor = os.open(path, os.O_RDONLY)
@@ -57,7 +57,7 @@ def test_a_file_stays_what_it_is(tmp_path: Path) -> None:
 
 
 def test_trouble_with_the_folder_names_it() -> None:
-    """As every trouble with a file does."""
+    """An error of the folder names it."""
     with (
         stdin_of(piped(b"abc\n")),
         pytest.raises(FileError, match="no/such/folder"),
@@ -67,7 +67,7 @@ def test_trouble_with_the_folder_names_it() -> None:
 
 
 def test_a_peek_moves_nothing(tmp_path: Path) -> None:
-    """The position of standard input is unchanged."""
+    """A peek does not move the position of standard input."""
     path = tmp_path / "rows"
     path.write_bytes(b'head\n{"a": 1}\n{"b": 2}\n')
     descriptor = os.open(path, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""Files that tell how much is read from them."""
+"""Files that count how much is read from them."""
 
 import gzip
 import os
@@ -16,7 +16,7 @@ LINES = b"".join(b'{"a": %d}\n' % number for number in range(100_000))
 
 
 def test_blocks_are_told_as_they_are_read(tmp_path: Path) -> None:
-    """Each one, the empty one at the end included."""
+    """Each block is counted, including the empty one at the end."""
     (tmp_path / "f").write_bytes(b"abcde")
     told: list[int] = []
     with CountingFile(str(tmp_path / "f"), told.append) as file:
@@ -28,7 +28,7 @@ def test_blocks_are_told_as_they_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_input(tmp_path: Path, packed: bool) -> None:
-    """All of it is reported, as long as it is on the disk, in few large blocks."""
+    """All bytes on disk are counted, in a few large blocks."""
     path = tmp_path / "in.jsonl"
     path.write_bytes(gzip.compress(LINES) if packed else LINES)
     told: list[int] = []
@@ -39,7 +39,7 @@ def test_input(tmp_path: Path, packed: bool) -> None:
 
 
 def test_byte_range(tmp_path: Path) -> None:
-    """Its bytes alone."""
+    """Only the range's bytes are counted."""
     path = tmp_path / "in.jsonl"
     path.write_bytes(LINES)
     told: list[int] = []
@@ -50,7 +50,7 @@ def test_byte_range(tmp_path: Path) -> None:
 
 
 def test_digest(tmp_path: Path) -> None:
-    """What is hashed is read."""
+    """Hashed bytes are counted."""
     (tmp_path / "f").write_bytes(LINES)
     told: list[int] = []
     assert digest_file(str(tmp_path / "f"), None, told.append) == digest_file(str(tmp_path / "f"))

@@ -1,4 +1,4 @@
-"""The rows of a Parquet file, as JSON."""
+"""The rows of a Parquet file as JSON."""
 
 import io
 import struct
@@ -31,7 +31,7 @@ def _row(**values: Any) -> Any:
 
 
 def test_rows_in_their_order() -> None:
-    """Nested lists and objects, nulls and text of every alphabet."""
+    """Rows are in order, with nested lists and objects, nulls and texts of any script."""
     rows = [
         {"prompt": [{"role": "user", "content": "é\u2028"}], "score": 1.0, "note": None},
         {"prompt": [{"role": "user", "content": "b"}], "score": 0.25, "note": "x"},
@@ -40,7 +40,7 @@ def test_rows_in_their_order() -> None:
 
 
 def test_more_rows_than_a_batch() -> None:
-    """All of them come out."""
+    """All rows of several batches are read."""
     rows = [{"n": number} for number in range(3000)]
     assert [decode(row) for row in parquet_rows(_file(*rows), X)] == rows
 
@@ -63,12 +63,12 @@ def test_more_rows_than_a_batch() -> None:
     ],
 )
 def test_values_that_json_has_no_form_for(value: Any, read: Any) -> None:
-    """Decimals are numbers, bytes and times are text."""
+    """Decimals become numbers, bytes and times become text."""
     assert _row(value=value) == {"value": read}
 
 
 def test_nanoseconds() -> None:
-    """What pandas writes for a time is no crash."""
+    """Times in nanoseconds, as pandas writes them, do not crash."""
     schema = pa.schema([("at", pa.timestamp("ns"))])
     row = next(parquet_rows(_file({"at": 1_767_225_600_123_456_789}, schema=schema), X))
     assert decode(row)["at"].startswith("2026-01-01 00:00:00.123456")
@@ -85,14 +85,14 @@ def test_nanoseconds() -> None:
     ids=["list", "struct", "duration", "time"],
 )
 def test_other_nanoseconds(kind: Any, value: Any) -> None:
-    """A time that nobody asked for makes no file unreadable, wherever it stands in a row."""
+    """A time that is not needed does not make a file unreadable, wherever it is."""
     schema = pa.schema([("prompt", pa.string()), ("timing", kind)])
     rows = parquet_rows(_file({"prompt": "Q", "timing": value}, schema=schema), X)
     assert decode(next(rows))["prompt"] == "Q"
 
 
 def test_map_column() -> None:
-    """A map holds values of the same kinds as anything else."""
+    """A map contains the same kinds of values as other columns."""
     schema = pa.schema([("scores", pa.map_(pa.string(), pa.decimal128(3, 2)))])
     row = next(
         parquet_rows(
@@ -104,13 +104,13 @@ def test_map_column() -> None:
 
 
 def test_nan_is_still_a_nan() -> None:
-    """A score that is no number keeps its own reason, as in a JSON line."""
+    """NaN as a score keeps its own reason, as in JSON."""
     row = decode(next(parquet_rows(_file({"score": float("nan")}), X)))
     assert str(row) == "{'score': nan}"
 
 
 def test_torn_file() -> None:
-    """A file without its end is refused, with its name."""
+    """A file without its end is rejected by name."""
     data = _file({"a": 1}).getvalue()
     with pytest.raises(BadInput) as caught:
         list(parquet_rows(io.BytesIO(data[:-20]), X))
@@ -119,13 +119,13 @@ def test_torn_file() -> None:
 
 
 def test_empty_file() -> None:
-    """No rows, no error."""
+    """An empty file has no rows and no error."""
     schema = pa.schema([("a", pa.int64())])
     assert list(parquet_rows(_file(schema=schema), X)) == []
 
 
 def _of_json(text: str) -> io.BytesIO:
-    """A file with one text in a column of JSON."""
+    """A file with one text in a JSON column."""
     column = pa.ExtensionArray.from_storage(pa.json_(), pa.array([text], pa.string()))
     file = io.BytesIO()
     write_table(pa.table({"a": column}), file)
@@ -134,18 +134,18 @@ def _of_json(text: str) -> io.BytesIO:
 
 
 def test_half_of_an_emoji_in_json() -> None:
-    """It is repaired as in a line of JSON, and the rest of the file is read."""
+    """It is replaced as in a line of JSON, and the rest of the file is read."""
     assert decode(next(parquet_rows(_of_json('"\\ud800 é"'), X))) == {"a": "\ufffd é"}
 
 
 def test_json_that_is_nested_too_deeply() -> None:
-    """It is reported in a sentence."""
+    """Too deep nesting is an error message, not a crash."""
     with pytest.raises(BadInput):
         list(parquet_rows(_of_json("[" * 100_000), X))
 
 
 def test_a_page_that_changed() -> None:
-    """A checksum tells, where there is one: another score would give other pairs."""
+    """Checksums, if present, are verified, since another score would give other pairs."""
     file = io.BytesIO()
     table = pa.table({"score": [0.25, 0.75]})
     write_table(table, file, write_page_checksum=True, use_dictionary=False, compression="none")
@@ -158,7 +158,7 @@ def test_a_page_that_changed() -> None:
 
 
 def test_columns_that_nobody_reads() -> None:
-    """A date that Python has no form for is no reason to refuse a file."""
+    """A date without a Python form in an unused column does not reject the file."""
     far = pa.array([4_000_000, 0], pa.int32()).cast(pa.date32())
     file = io.BytesIO()
     write_table(pa.table({"prompt": ["Q", "Q"], "far": far}), file)
@@ -170,7 +170,7 @@ def test_columns_that_nobody_reads() -> None:
 
 
 def test_columns_of_one_name() -> None:
-    """Only one of them could be read, and which one is not for us to say."""
+    """Repeated column names are rejected, since only one could be read."""
     file = io.BytesIO()
     table = pa.table([["Q"], ["a"], ["b"]], names=["prompt", "response", "response"])
     write_table(table, file)
@@ -180,7 +180,7 @@ def test_columns_of_one_name() -> None:
 
 
 def test_rows_that_take_nothing() -> None:
-    """A million nulls take a few bytes: what they are as JSON counts."""
+    """The limit counts rows as JSON, since a million nulls take only a few bytes."""
     file = io.BytesIO()
     write_table(pa.table({"x": pa.nulls(1_000_000)}), file)
     file.seek(0)

@@ -1,4 +1,4 @@
-"""Headers of safetensors, held against the bytes that they speak of."""
+"""Checks headers of safetensors against their data."""
 
 import json
 import tracemalloc
@@ -20,7 +20,7 @@ def _entry(dtype: Any = "I32", shape: Any = (2,), offsets: Any = (0, 8)) -> dict
 
 
 def test_header() -> None:
-    """In the order in which tensors stand, whatever that in the header is; types may be unknown."""
+    """Sorted by position in the data, not in the header; types may be unknown."""
     given = {
         "__metadata__": {"format": "pt"},
         "b": _entry("F8_E4M3", [3], [12, 15]),
@@ -51,7 +51,7 @@ def test_header() -> None:
     ],
 )
 def test_wrong_headers(given: Any, size: int, words: str) -> None:
-    """Each is refused."""
+    """Each wrong header is rejected."""
     with pytest.raises(Damaged) as caught:
         _header(given, size)
     assert words in caught.value.problem
@@ -59,13 +59,13 @@ def test_wrong_headers(given: Any, size: int, words: str) -> None:
 
 @pytest.mark.parametrize("text", [b"", b"{", b"\xff", b"[" * 5000])
 def test_no_json(text: bytes) -> None:
-    """What cannot be read is refused."""
+    """Invalid JSON is rejected."""
     with pytest.raises(Damaged, match="not a safetensors header"):
         read_header(text, 0)
 
 
 def test_a_name_that_stands_twice() -> None:
-    """Readers would take one of them, and nobody knows which."""
+    """Duplicate names are rejected, since readers differ on which one to use."""
     entry = json.dumps(_entry())
     with pytest.raises(Damaged, match="occurs twice"):
         read_header(f'{{"a": {entry}, "a": {entry}}}'.encode(), 8)
@@ -73,7 +73,7 @@ def test_a_name_that_stands_twice() -> None:
 
 @pytest.mark.parametrize("dtype", ["I32", "I64", "U8", "U16", "F32"])
 def test_numbers(dtype: str) -> None:
-    """Of every type that tokens are written as."""
+    """Reads numbers of every type used for tokens."""
     given = whole([1, 2, 200], dtype)
     (tensor,) = read_header(
         tensors({"a": given})[8:].partition(b"}}")[0] + b"}}", len(given[2])
@@ -83,7 +83,7 @@ def test_numbers(dtype: str) -> None:
 
 @pytest.mark.parametrize(("dtype", "shape"), [("BF16", [2]), ("I32", [1, 1]), ("I32", [])])
 def test_no_row_of_numbers(dtype: str, shape: list[int]) -> None:
-    """A type that nobody reads here, or several axes."""
+    """Rejects other types, and tensors with several axes."""
     with pytest.raises(Damaged, match="not a row of numbers"):
         numbers_of("a", Tensor(dtype, shape, (0, 4)), b"1234")
 
@@ -91,7 +91,7 @@ def test_no_row_of_numbers(dtype: str, shape: list[int]) -> None:
 @pytest.mark.parametrize(("axes", "axis"), [(0, 0), (1, 0), (1, 300), (16, 300), (4, 1 << 40)])
 @pytest.mark.parametrize("name", ["", "long" * 100, "\U0001f600" + "long" * 100, "\\u4e16"])
 def test_memory_of_a_header(axes: int, axis: int, name: str) -> None:
-    """No header takes more than is counted for it before it is read."""
+    """A header takes no more memory than was estimated before reading it."""
     count = 2000
     told = []
     for place in range(1000, 1000 + count):

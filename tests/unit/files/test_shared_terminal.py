@@ -1,4 +1,4 @@
-"""Data comes, drawings go."""
+"""Removes drawings before data is printed."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from prefpairs.files.standard_output import clear_drawings, drawing
 
 
 def test_whoever_draws_is_told_to_leave() -> None:
-    """As long as it stands, and no longer."""
+    """The drawing is asked to leave while its block lasts, and no longer."""
     left: list[str] = []
     with drawing(lambda: left.append("a")):
         clear_drawings()
@@ -16,7 +16,7 @@ def test_whoever_draws_is_told_to_leave() -> None:
 
 
 def test_after_an_exception() -> None:
-    """Nobody is told any more."""
+    """After an exception, it is not asked any more."""
     left: list[str] = []
     with pytest.raises(KeyboardInterrupt), drawing(lambda: left.append("a")):
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""The databases of Trinity-RFT: which tables and columns count, and what is refused."""
+"""Databases of Trinity-RFT: which tables and columns count, and what is rejected."""
 
 import json
 import math
@@ -32,7 +32,7 @@ def _rows(path: Path, limits: Limits = Limits()) -> list[dict[str, Any]]:  # noq
 
 
 def _problem(path: Path) -> str:
-    """Of the one row that is refused, or of the file."""
+    """The error of the one rejected row, or of the file."""
     source = Input(str(path), path.name)
     try:
         (refused,) = (row for row in sqlite_rows(source) if isinstance(row, Refused))
@@ -55,7 +55,7 @@ def _db(tmp_path: Path) -> Path:
 
 
 def test_rows(db: Path) -> None:
-    """Those of the frames, in the order of ids; tasks are text, as the column has them."""
+    """The rows of the frames by ID; tasks are text, as in the column."""
     rows = _rows(db)
     assert [row["response_text"] for row in rows] == ["4", "5"]
     assert rows[0]["tokens"] == [1, 2, 3, 4]
@@ -63,7 +63,7 @@ def test_rows(db: Path) -> None:
 
 
 def test_ids_that_are_no_text(db: Path) -> None:
-    """Two tasks whose names differ in a broken byte stay two tasks."""
+    """Two tasks that differ in an invalid byte stay two tasks."""
     for number, task in ((1, "ff31"), (2, "fe31")):
         task_id = f"CAST(x'{task}' AS TEXT)"
         _execute(db, f"UPDATE pipeline_input SET task_id = {task_id} WHERE id = {number}")  # noqa: S608
@@ -72,7 +72,7 @@ def test_ids_that_are_no_text(db: Path) -> None:
 
 
 def test_columns_win(db: Path) -> None:
-    """What a client added later to an experience is only in the columns."""
+    """Changes by clients are only in the columns, so these take precedence."""
     _execute(
         db,
         "UPDATE pipeline_input SET task_id = 'mine', run_id = 'r-1', msg_id = 'm', "
@@ -84,7 +84,7 @@ def test_columns_win(db: Path) -> None:
 
 
 def test_no_reward(db: Path) -> None:
-    """NULL means NaN, or a reward that never came, whatever the frame says."""
+    """NULL means NaN or a missing reward, whatever the frame has."""
     _execute(db, "UPDATE pipeline_input SET reward = NULL, task_id = NULL WHERE id = 1")
     _execute(db, "UPDATE pipeline_input SET reward = 9e999 WHERE id = 2")
     first, second = _rows(db)
@@ -93,7 +93,7 @@ def test_no_reward(db: Path) -> None:
 
 
 def test_a_row_without_its_frame(db: Path) -> None:
-    """It is still read, so that it can be dropped with a reason."""
+    """It is read, so that it can be dropped with a reason."""
     _execute(db, "DELETE FROM pipeline_input_blob WHERE id = 1")
     first, second = _rows(db)
     assert first["eid"] == {"task": "0", "run": 0, "suffix": "000000"}
@@ -101,7 +101,7 @@ def test_a_row_without_its_frame(db: Path) -> None:
 
 
 def test_tables_by_rows(db: Path) -> None:
-    """Any name, several of them, empty ones, and those that hold something else."""
+    """Tables of any name, several, empty and unrelated ones."""
     with closing(sqlite3.connect(db)) as connection, connection:
         connection.executescript(SCHEMA.format("empty"))
     _execute(db, "CREATE TABLE task (id INTEGER PRIMARY KEY, raw_task JSON)")
@@ -115,7 +115,7 @@ def test_tables_by_rows(db: Path) -> None:
 
 
 def test_no_rows(tmp_path: Path) -> None:
-    """A buffer without any row is empty, not wrong."""
+    """An empty buffer is no error."""
     database(tmp_path / "x.db", [])
     assert _rows(tmp_path / "x.db") == []
 
@@ -131,7 +131,7 @@ def test_no_rows(tmp_path: Path) -> None:
     ],
 )
 def test_other_databases(tmp_path: Path, statement: str) -> None:
-    """Nothing of it is taken for experiences; views and the like are not even opened."""
+    """Unrelated databases give no rows; views and the like are not even opened."""
     assert "no table" in _problem(_execute(tmp_path / "x.db", statement))
 
 
@@ -149,7 +149,7 @@ def test_other_databases(tmp_path: Path, statement: str) -> None:
     ],
 )
 def test_refused(db: Path, data: Any, words: str) -> None:
-    """With the table, the row and the byte."""
+    """Rejected with the table, the row and the byte."""
     _execute(db, "UPDATE pipeline_input_blob SET experience_bytes = ? WHERE id = 2", values=(data,))
     problem = _problem(db)
     assert problem.startswith("row 2 of pipeline_input: byte ")
@@ -157,7 +157,7 @@ def test_refused(db: Path, data: Any, words: str) -> None:
 
 
 def test_a_broken_database(db: Path) -> None:
-    """The library says what is wrong."""
+    """The error has the library's message."""
     data = bytearray(db.read_bytes())
     data[100:5000] = b"\xff" * 4900
     db.write_bytes(data)
@@ -165,20 +165,20 @@ def test_a_broken_database(db: Path) -> None:
 
 
 def test_a_large_frame(db: Path) -> None:
-    """More than a line may have is not even loaded."""
+    """A frame longer than a line may be is not loaded."""
     _execute(db, "UPDATE pipeline_input_blob SET experience_bytes = zeroblob(70000000)")
     assert "too big" in _problem(db)
 
 
 def test_more_than_is_taken_for_granted(tmp_path: Path) -> None:
-    """Rows that stand for more than so many bytes."""
+    """Rows that unpack to more than the limit are rejected."""
     database(tmp_path / "x.db", [run(number, 1.0, "x" * 5000) for number in range(10)])
     with pytest.raises(BadInput, match="unpacks to more"):
         _rows(tmp_path / "x.db", Limits(unpacked=20_000))
 
 
 def test_nothing_appears_beside_it(db: Path) -> None:
-    """Also if its writer keeps a journal of another kind."""
+    """No file is created next to it, with any kind of journal."""
     _execute(db, "PRAGMA journal_mode = WAL")
     assert len(_rows(db)) == 2
     assert os.listdir(db.parent) == ["x.db"]
@@ -186,7 +186,7 @@ def test_nothing_appears_beside_it(db: Path) -> None:
 
 @pytest.mark.parametrize("name", ["x.db", "a b's.db"])
 def test_while_somebody_writes_a_log(db: Path, name: str) -> None:
-    """Its rows are in no file that a manifest lists; the hint moves them into the database."""
+    """An open write-ahead log is rejected, since no manifest lists it; the hint merges it."""
     db = db.rename(db.with_name(name))
     _execute(db, "PRAGMA journal_mode = WAL")
     with closing(sqlite3.connect(db, isolation_level=None)) as writer:
@@ -201,7 +201,7 @@ def test_while_somebody_writes_a_log(db: Path, name: str) -> None:
 
 
 def test_a_log_beside_the_file_that_a_link_leads_to(db: Path, tmp_path: Path) -> None:
-    """It counts as if the file had been named itself."""
+    """The log is found next to the target of a link."""
     link = tmp_path / "elsewhere" / "link.db"
     link.parent.mkdir()
     link.symlink_to(db)
@@ -213,7 +213,7 @@ def test_a_log_beside_the_file_that_a_link_leads_to(db: Path, tmp_path: Path) ->
 
 
 def test_nothing_is_written_beside_it(db: Path) -> None:
-    """A log that a writer left empty is no reason to open one of our own."""
+    """Next to an empty log, no file is created."""
     _execute(db, "PRAGMA journal_mode = WAL")
     db.with_name("x.db-wal").touch()
     before = sorted(os.listdir(db.parent))
@@ -225,7 +225,7 @@ def test_nothing_is_written_beside_it(db: Path) -> None:
 
 
 def test_a_database_that_changes(db: Path) -> None:
-    """It is noticed, as of any other input."""
+    """A change is noticed, as for any other input."""
     reading = open_input(Input(str(db), "x.db"))
     next(reading.__enter__().records)
     os.utime(db, ns=(1, 1))
@@ -234,7 +234,7 @@ def test_a_database_that_changes(db: Path) -> None:
 
 
 def test_a_strange_name(db: Path) -> None:
-    """It is no part of what is said to the library."""
+    """The name is not interpreted by the library."""
     other = db.with_name("a?mode=rwc&b#%20 .db")
     db.rename(other)
     assert len(_rows(other)) == 2
@@ -242,7 +242,7 @@ def test_a_strange_name(db: Path) -> None:
 
 
 def _interior(child: int, size: int = 512, cells: int = 70) -> bytes:
-    """A page of a table whose every cell leads to the same child."""
+    """An interior page whose cells all point to the same child."""
     first = size - 5 * cells
     starts = struct.pack(f">{cells}H", *range(size - 5, first - 1, -5))
     cell = [struct.pack(">IB", child, number) for number in range(cells, 0, -1)]
@@ -251,7 +251,7 @@ def _interior(child: int, size: int = 512, cells: int = 70) -> bytes:
 
 
 def test_pages_that_lead_to_one_child(tmp_path: Path) -> None:
-    """Four kilobytes would have 71 to the power of 7 rows."""
+    """Rejects a file of four kilobytes that would have 71**7 rows."""
     path = _execute(
         tmp_path / "x.db",
         "PRAGMA page_size = 512",
@@ -260,7 +260,7 @@ def test_pages_that_lead_to_one_child(tmp_path: Path) -> None:
     )
     data = bytearray(path.read_bytes())
     count = len(data) // 512
-    leaf = data[-512:]  # the table has one page, which is the last
+    leaf = data[-512:]  # the table has one page, the last
     data[-512:] = _interior(count + 1)
     for number in range(6):
         data += _interior(count + 2 + number)
@@ -275,24 +275,24 @@ def test_pages_that_lead_to_one_child(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["BLOB", "TEXT"])
 @pytest.mark.parametrize("column", ["task_id", "other", "experience_bytes"])
 def test_rows_that_share_their_bytes(kind: str, column: str, tmp_path: Path) -> None:
-    """Thirty kilobytes would have seven rows of thirty kilobytes, each read once more.
+    """Rejects a file of 30 KB with seven rows of 30 KB, each read repeatedly.
 
-    Or walked over, where a column is not read.
+    The same if a column is skipped instead of read.
     """
     path = _execute(
         tmp_path / "x.db",
         "PRAGMA page_size = 512",
         "CREATE TABLE exp (id INTEGER PRIMARY KEY, other, task_id, experience_bytes)",
     )
-    whole, here = 39 + 508 * 59, 39  # a row goes on in 59 more pages
-    value = f"CAST(zeroblob({whole - 7}) AS {kind})"  # behind the kinds of four columns
+    whole, here = 39 + 508 * 59, 39  # a row continues on 59 more pages
+    value = f"CAST(zeroblob({whole - 7}) AS {kind})"  # after the types of four columns
     for _ in range(7):
         _execute(path, f"INSERT INTO exp ({column}) VALUES ({value})")  # noqa: S608 - our own
     data = bytearray(path.read_bytes()[: 512 * (2 + 59)])
     data[28:32] = struct.pack(">I", len(data) // 512)
     cells = struct.unpack_from(">7H", data, 512 + 8)
     for cell in cells:
-        begin = 512 + cell + 4 + here  # behind its length and its number
+        begin = 512 + cell + 4 + here  # after its length and its number
         data[begin : begin + 4] = struct.pack(">I", 3)
     path.write_bytes(data)
     with pytest.raises(BadInput, match="its pages refer to each other"):

@@ -1,4 +1,4 @@
-"""A chat template out of a file."""
+"""Reads a chat template from a file."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def _read(folder: Path, content: bytes, name: str = "chat_template.jinja") -> st
     ],
 )
 def test_jinja(tmp_path: Path, source: str) -> None:
-    """The text of the file, to the letter, whatever the file is called."""
+    """The exact text of the file, whatever its name."""
     assert _read(tmp_path, source.encode()) == source
     assert _read(tmp_path, source.encode(), "tokenizer_config.json") == source
 
@@ -44,7 +44,7 @@ def test_jinja(tmp_path: Path, source: str) -> None:
     ],
 )
 def test_config(tmp_path: Path, template: Any, expected: str) -> None:
-    """The template in it; of several the one for tools, else the default."""
+    """The template in it; of several, the one for tools, else the default."""
     config = {"bos_token": "<s>", "chat_template": template}
     assert _read(tmp_path, json.dumps(config).encode()) == expected
     assert _read(tmp_path, b"\n " + json.dumps(config, indent=2).encode()) == expected
@@ -83,7 +83,7 @@ def test_config_without_a_template(tmp_path: Path, config: Any) -> None:
     ],
 )
 def test_another_file(tmp_path: Path, content: bytes, problem: str) -> None:
-    """What is wrong with it is reported."""
+    """The error says what is wrong with the file."""
     with pytest.raises(BadInput) as caught:
         _read(tmp_path, content)
     assert caught.value.path == str(tmp_path / "chat_template.jinja")
@@ -94,7 +94,7 @@ def test_another_file(tmp_path: Path, content: bytes, problem: str) -> None:
     ("name", "problem"), [("nothing.jinja", "No such file"), (".", "it is a folder")]
 )
 def test_no_file(tmp_path: Path, name: str, problem: str) -> None:
-    """The trouble has the name that was typed."""
+    """The error has the name as typed."""
     with pytest.raises(FileError) as caught:
         read_template(f"{tmp_path}/{name}")
     assert caught.value.path == f"{tmp_path}/{name}"
@@ -102,6 +102,6 @@ def test_no_file(tmp_path: Path, name: str, problem: str) -> None:
 
 
 def test_names_of_any_kind(tmp_path: Path) -> None:
-    """A name that is no text is nobody's."""
+    """A name that is not text is ignored."""
     named = [{"name": ["default"], "template": "a"}, {"name": "default", "template": "b"}]
     assert _read(tmp_path, json.dumps({"chat_template": named}).encode()) == "b"

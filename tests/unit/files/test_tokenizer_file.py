@@ -1,4 +1,4 @@
-"""A tokenizer out of a tokenizer.json."""
+"""Reads a tokenizer from a tokenizer.json."""
 
 import sys
 from pathlib import Path
@@ -41,7 +41,7 @@ def _saved(folder: Path) -> str:
     ("text", "count"), [("", 0), ("a", 1), ("a b", 2), ("a, b!", 4), ("odd \U0001f600", 2)]
 )
 def test_count(tmp_path: Path, text: str, count: int) -> None:
-    """Tokens of the text alone, without what is put around it."""
+    """Counts the tokens of the text alone, without special ones around it."""
     assert open_tokenizer(_saved(tmp_path))(text) == count
 
 
@@ -58,7 +58,7 @@ def test_count(tmp_path: Path, text: str, count: int) -> None:
     ],
 )
 def test_unknown_token(tmp_path: Path, model: Any, unknown: tuple[int, str] | None) -> None:
-    """Each kind of model tells it in its own way."""
+    """Each kind of model has its own way to name it."""
     path = tmp_path / "tokenizer.json"
     Tokenizer(model).save(str(path))
     assert Tokens(str(path), exact=True).unknown() == unknown
@@ -68,7 +68,7 @@ def test_unknown_token(tmp_path: Path, model: Any, unknown: tuple[int, str] | No
     ("name", "problem"), [("nothing.json", "no such file"), (".", "is a directory")]
 )
 def test_no_file(tmp_path: Path, name: str, problem: str) -> None:
-    """The trouble has the name that was typed."""
+    """The error has the name as typed."""
     with pytest.raises(FileError) as caught:
         open_tokenizer(f"{tmp_path}/{name}")
     assert (caught.value.path, caught.value.problem) == (f"{tmp_path}/{name}", problem)
@@ -76,7 +76,7 @@ def test_no_file(tmp_path: Path, name: str, problem: str) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b'{"model": 7}'])
 def test_another_file(tmp_path: Path, content: bytes) -> None:
-    """What is no tokenizer is reported with the library's own words."""
+    """An invalid file gives the library's message."""
     path = tmp_path / "tokenizer.json"
     path.write_bytes(content)
     with pytest.raises(BadInput) as caught:
@@ -95,7 +95,7 @@ def test_without_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_tokenizer_that_fails_on_a_text(tmp_path: Path) -> None:
-    """Only then does the library say that its word for unknown words is unknown."""
+    """The library reports a missing unknown token only when it is needed."""
     path = tmp_path / "tokenizer.json"
     Tokenizer(WordLevel({"a": 0}, unk_token="[UNK]")).save(str(path))  # noqa: S106 - no password
     count = open_tokenizer(str(path))
@@ -104,7 +104,7 @@ def test_a_tokenizer_that_fails_on_a_text(tmp_path: Path) -> None:
 
 
 def test_text_of_tokens(tmp_path: Path) -> None:
-    """The special ones spelt out; how many there are, and which of them are special."""
+    """Special tokens are spelled out; their number and the vocabulary size are known."""
     decoder = open_decoder(_saved(tmp_path))
     assert decoder.text([2, 3, 0]) == "a b [UNK]"
     assert (decoder.size, decoder.special) == (4, frozenset())
@@ -116,13 +116,13 @@ def test_text_of_tokens(tmp_path: Path) -> None:
 
 
 def test_no_text_of_tokens(tmp_path: Path) -> None:
-    """What the library refuses is reported."""
+    """A decoder's error is reported."""
     with pytest.raises(BadInput, match="cannot decode tokens"):
         open_decoder(_saved(tmp_path)).text([-1])
 
 
 def test_more_text_than_a_row_may_have(tmp_path: Path) -> None:
-    """The row is bad before any of it is made, also where each of its tokens is a plain one."""
+    """The row is bad before the text is made, even with plain tokens only."""
     path = tmp_path / "tokenizer.json"
     Tokenizer(WordLevel({"a": 0, "b" * 1_000_000: 1}, unk_token="a")).save(str(path))  # noqa: S106
     decoder = open_decoder(str(path))
@@ -168,7 +168,7 @@ DECODERS = st.recursive(
 @example(decoder=decoders.BPEDecoder(""), ids=[0, 0])
 @example(decoder=decoders.Sequence([decoders.ByteLevel(), decoders.CTC("b", "", True)]), ids=[])
 def test_no_decoder_makes_more_than_is_told(tmp_path: Path, decoder: Any, ids: list[int]) -> None:
-    """What is refused for its length is told from the file, so that must be enough."""
+    """The maximum length computed from the file is never exceeded."""
     words = {"a": 0, "aa": 1, "b": 2, "abab": 3, "<0xE4>": 4, "\u4e16": 5}
     tokenizer = Tokenizer(WordLevel(words, unk_token="a"))  # noqa: S106 - no password
     tokenizer.decoder = decoder
@@ -189,7 +189,7 @@ MODEL = Path(__file__).parents[3] / "sample_data" / "traces" / "model"
 
 
 def test_exact_offsets_leave_out_no_space() -> None:
-    """Tokenizers that trim offsets are told not to; the ids are the same."""
+    """Offset trimming is disabled; the IDs are the same."""
     path = str(MODEL / "tokenizer.json")
     text = "a first line\n is"
     ids, offsets = Tokens(path, exact=True).encode(text)
@@ -200,7 +200,7 @@ def test_exact_offsets_leave_out_no_space() -> None:
 
 
 def test_model_in_a_folder(tmp_path: Path) -> None:
-    """The template file wins over the configuration; a single file has no others next to it."""
+    """The template file takes precedence; a single tokenizer file has no others next to it."""
     found = model_at(str(MODEL))
     assert (found.tokenizer, found.config) == (
         str(MODEL / "tokenizer.json"),
@@ -213,7 +213,7 @@ def test_model_in_a_folder(tmp_path: Path) -> None:
 
 
 def test_special_tokens(tmp_path: Path) -> None:
-    """As text or as objects; those that are null are none."""
+    """Special tokens may be text or objects; null ones are none."""
     assert special_tokens(str(MODEL / "tokenizer_config.json")) == {
         "eos_token": "<|im_end|>",
         "pad_token": "<|endoftext|>",
@@ -229,7 +229,7 @@ def test_special_tokens(tmp_path: Path) -> None:
 
 
 def test_ids_of_names() -> None:
-    """Where there is a token of that name."""
+    """The IDs of names that are tokens."""
     tokens = Tokens(str(MODEL / "tokenizer.json"))
     assert tokens.id_of("<|im_end|>") == tokens.encode("<|im_end|>")[0][0]
     assert tokens.id_of("nobody") is None

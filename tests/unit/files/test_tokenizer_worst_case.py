@@ -1,4 +1,4 @@
-"""How long a tokenizer may make a text, and whether its time is unbounded."""
+"""The maximum length of a tokenizer's text, and whether its time is bounded."""
 
 import json
 from base64 import b64encode
@@ -44,11 +44,11 @@ NORMALIZERS = st.recursive(
 
 @given(NORMALIZERS, st.text("ab\u00e9\ufdfa\u4e16 ", min_size=1, max_size=5))
 def test_no_normalizer_makes_more_than_is_told(normalizer: Any, text: str) -> None:
-    """Except for Unicode normalization: 18 times at most, once."""
+    """The estimate holds, except for Unicode normalization: at most 18 times, once."""
     try:
         made = normalizer.normalize_str(text)
     except BaseException as error:
-        if type(error).__name__ == "PanicException":  # some of these the library cannot combine
+        if type(error).__name__ == "PanicException":  # the library cannot combine some of these
             return
         raise
     assert len(made) <= 18 * len(text) * growth_of_normalizer(_tokenizer(normalizer=normalizer))
@@ -56,7 +56,7 @@ def test_no_normalizer_makes_more_than_is_told(normalizer: Any, text: str) -> No
 
 @given(st.text("ab", min_size=1, max_size=3), st.integers(1, 100), st.integers(1, 100))
 def test_growth_is_that_of_all_parts(pattern: str, one: int, other: int) -> None:
-    """Each makes more of what the one before it made."""
+    """The factors of successive parts are multiplied."""
     assume(one >= len(pattern))
     parts = [
         normalizers.Replace(pattern, "x" * one * len(pattern)),
@@ -66,7 +66,7 @@ def test_growth_is_that_of_all_parts(pattern: str, one: int, other: int) -> None
 
 
 def test_growth_by_a_table_of_sentencepiece() -> None:
-    """The longest text in the table."""
+    """The longest text in a sentencepiece table is the factor."""
     table = (4).to_bytes(4, "little") + bytes(4) + b"ab\0" + "\u00e9".encode() * 500 + b"\0c\0"
 
     class Part:
@@ -98,12 +98,12 @@ LONG = "a" * 300
     ],
 )
 def test_models_that_may_be_slow(model: Any, slow: bool) -> None:
-    """Those with words, tokens or marks that no model of others has."""
+    """Models with unusually long words, tokens or special tokens may be slow."""
     assert encoder_runs_away(_tokenizer(model)) is slow
 
 
 def test_regular_expressions() -> None:
-    """Their time is unbounded, wherever they are."""
+    """Regular expressions have unbounded time, wherever they are."""
     plain, regex = decoders.Replace("a", "b"), decoders.Replace(Regex("a+"), "b")
     assert not decoder_runs_away(_tokenizer(decoder=plain))
     assert decoder_runs_away(_tokenizer(decoder=decoders.Sequence([plain, regex])))
@@ -114,7 +114,7 @@ def test_regular_expressions() -> None:
 
 @pytest.mark.parametrize("count", [10, 1000])
 def test_steps_beyond_number(count: int) -> None:
-    """Each of them looks at the whole text."""
+    """Too many steps are unbounded, since each scans the whole text."""
     steps = normalizers.Sequence([normalizers.NFC()] * count)
     splits = pre_tokenizers.Sequence([pre_tokenizers.Whitespace()] * count)
     joined = decoders.Sequence([decoders.Fuse()] * count)
@@ -124,7 +124,7 @@ def test_steps_beyond_number(count: int) -> None:
 
 
 def test_texts_that_become_far_longer() -> None:
-    """A text of a few megabytes would take gigabytes."""
+    """A large growth factor is rejected, since a few megabytes would become gigabytes."""
     for times, apart in ((18, False), (19, True)):
         longer = normalizers.Replace("z", "z" * times)
         assert encoder_runs_away(_tokenizer(normalizer=longer)) is apart

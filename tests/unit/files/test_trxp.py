@@ -1,4 +1,4 @@
-"""Frames of Trinity-RFT (TRXP): what they hold as lines of JSON, and what is refused."""
+"""Frames of Trinity-RFT (TRXP): their rows as JSON, and what is rejected."""
 
 import gzip
 import io
@@ -42,7 +42,7 @@ def _rows(data: bytes) -> list[dict[str, Any]]:
 
 
 def _problem(data: bytes) -> str:
-    """Of the one row that is refused, or of the file."""
+    """The error of the one rejected row, or of the file."""
     try:
         (refused,) = (row for row in _taken(data) if isinstance(row, Refused))
     except BadInput as error:
@@ -55,7 +55,7 @@ def _metadata(value: Any) -> bytes:
 
 
 def test_row() -> None:
-    """What is there under its own name, and the tokens; what is null is left out."""
+    """Fields keep their names, tokens are added, nulls are omitted."""
     assert _rows(with_tokens([item()])) == [
         {
             "eid": {"batch": 5, "task": 0, "run": 0, "step": 0, "suffix": "dbe565"},
@@ -73,7 +73,7 @@ def test_row() -> None:
 
 
 def test_several_items_and_frames() -> None:
-    """One after the other, each with its own tokens."""
+    """Items and frames are read in order, each with its own tokens."""
     first = with_tokens([run(0, 1.0, "4"), run(1, 0.0, "5")])
     second = with_tokens([run(2, 0.5, "four")], ids=[9, 8, 7])
     found = _rows(first + second)
@@ -83,7 +83,7 @@ def test_several_items_and_frames() -> None:
 
 
 def test_identity_that_lacks() -> None:
-    """An experience without one has an empty one; keys may lack."""
+    """A missing identity is empty; keys may be missing."""
     rows = _rows(frame([item(eid=None, prompt_length=None), {"reward": 1}]))
     assert [row["eid"] for row in rows] == [{}, {}]
     assert [row["prompt_length"] for row in rows] == [None, None]
@@ -101,19 +101,19 @@ def test_identity_that_lacks() -> None:
     ],
 )
 def test_values_that_json_has_no_form_for(value: Any, as_json: Any) -> None:
-    """They come as near to it as they can."""
+    """They become the closest JSON value."""
     assert _rows(frame([item(info=value)]))[0]["info"] == as_json
 
 
 def test_not_a_number_stays_none() -> None:
-    """It is no null: whoever counts can tell them apart."""
+    """NaN does not become null, so the two can be told apart."""
     assert b'"reward": NaN' in _lines(frame([item(reward=math.nan)]))[0]
     floats = "F32", [2], struct.pack("<2f", 1.0, math.nan)
     assert b"[1.0, NaN]" in _lines(frame([item()], {"0:tokens": floats}))[0]
 
 
 def test_images_beside() -> None:
-    """Their keys may hold colons, and their types may be any."""
+    """Keys of images may contain colons, and their types may be any."""
     pixels = "BF16", [1, 2], b"1234"
     given = {"0:multi_modal_inputs:a:b": pixels, "0:tokens": whole([1])}
     (row,) = _rows(frame([item(multi_modal_input_keys=["a:b"])], given))
@@ -150,7 +150,7 @@ SOUND = frame([item()])
     ],
 )  # fmt: skip
 def test_refused(data: bytes, words: str) -> None:
-    """With the byte, and why."""
+    """Rejected with the byte and the reason."""
     assert words in _problem(data)
 
 
@@ -184,7 +184,7 @@ def _deep() -> list[Any]:
     ],
 )
 def test_values_without_end(value: Any, words: str) -> None:
-    """Nothing is written of what would fill the disk."""
+    """Cyclic values, whose text would be endless, are not written."""
     assert f"byte 21: item 1: {words}" in _problem(frame([item(), item(info=value)]))
 
 
@@ -194,7 +194,7 @@ def test_values_without_end(value: Any, words: str) -> None:
     ids=["by its size", "by its end", "by its tensors"],
 )
 def test_an_item_that_is_refused_many_times(info: Any, tensors: Any) -> None:
-    """It is looked at once, however often it is named."""
+    """It is checked once, however often it is referenced."""
     data = frame([item(info=info)] * 5000, tensors)
     begin = time.process_time()
     rows = _taken(data)
@@ -204,7 +204,7 @@ def test_an_item_that_is_refused_many_times(info: Any, tensors: Any) -> None:
 
 
 def test_tensors_that_take_memory() -> None:
-    """A header that packs into next to nothing, and lists half a million empty tensors."""
+    """Rejects a small compressed header that lists half a million empty tensors."""
     one = b'"%d":{"data_offsets":[0,0]}'
     header = b"{%s}" % b",".join(one % number for number in range(500_000))
     whole_part = struct.pack("<Q", len(header)) + header
@@ -215,7 +215,7 @@ def test_tensors_that_take_memory() -> None:
 
 
 def test_a_prompt_that_all_share() -> None:
-    """It stands once in the frame, however often it is written."""
+    """A shared prompt is stored once in the frame and written with each item."""
     shared = "x" * 10_000
     data = frame([item(prompt_text=shared) for _ in range(200)])
     assert len(data) < 40_000
@@ -223,21 +223,21 @@ def test_a_prompt_that_all_share() -> None:
 
 
 def test_a_frame_that_unpacks_to_too_much() -> None:
-    """What all items share may still be too much for a file of rows."""
+    """Shared content counts for each item, and may exceed the limit."""
     data = frame([item(prompt_text="x" * 10_000) for _ in range(200)])
     with pytest.raises(BadInput, match="unpacks to more"):
         _lines(data, SOURCE._replace(limits=Limits(unpacked=1_000_000)))
 
 
 def test_a_type_of_numpy_is_no_value() -> None:
-    """It is only half of a number."""
+    """A dtype alone is no value."""
     dtype = b"\x8c\x05numpy\x8c\x05dtype\x93\x8c\x02f4\x89\x88\x87R"
     data = b"\x80\x05}\x8c\x05items]}\x8c\x06reward" + dtype + b"sas."
     assert "a type of numpy" in _problem(around(data, NO_TENSORS))
 
 
 def test_memory_is_that_of_what_is_wanted() -> None:
-    """Tensors that nobody needs are passed over; lengths that lie take nothing."""
+    """Unused tensors are skipped; false lengths take no memory."""
     large = "F32", [5_000_000], bytes(20_000_000)
     data = frame([item()], {"0:routed_experts": large, "0:tokens": whole([1])})
     for given_, most in ((data, 3_000_000), (b"TRXP\x01" + b"\xff" * 16 + bytes(1000), 100_000)):
@@ -256,7 +256,7 @@ def test_memory_is_that_of_what_is_wanted() -> None:
 @pytest.mark.parametrize("dtype", ["I32", "U8", "F32", "I64"])
 @pytest.mark.parametrize("count", [12_000, 300_000])
 def test_many_tokens_and_short_texts(dtype: str, count: int) -> None:
-    """What the texts take says nothing about how many tokens there are."""
+    """The number of tokens does not depend on the length of texts."""
     ids = [number % 256 for number in range(count)]
     mask = [1] * (count - 2)
     given_ = {"0:tokens": whole(ids, dtype), "0:action_mask": whole(mask, "BOOL")}
@@ -266,7 +266,7 @@ def test_many_tokens_and_short_texts(dtype: str, count: int) -> None:
 
 @pytest.mark.parametrize("counts", [(8_000_001, 1), (4_000_001, 4_000_000)])
 def test_more_tokens_than_a_line_may_have(counts: tuple[int, int]) -> None:
-    """The tensors of an item count together."""
+    """All tensors of an item count towards the limit."""
     given_ = {
         f"0:{name}": ("U8", [count], bytes(count))
         for name, count in zip(("tokens", "action_mask"), counts, strict=True)
@@ -276,7 +276,7 @@ def test_more_tokens_than_a_line_may_have(counts: tuple[int, int]) -> None:
 
 
 def test_told_by_content(tmp_path: Path) -> None:
-    """Whatever the name is, packed or not; it cannot be sought."""
+    """Recognized by content, under any name, compressed or not; not seekable."""
     for name, data in (("rows.jsonl", SOUND), ("rows", gzip.compress(SOUND))):
         (tmp_path / name).write_bytes(data)
         with open_input(Input(str(tmp_path / name), name)) as opened:
@@ -287,7 +287,7 @@ def test_told_by_content(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
 def test_old_pickles(tmp_path: Path, protocol: int) -> None:
-    """They hold the toolkit's own types, and would be run; they are not even looked at."""
+    """Older pickles contain the toolkit's own types and would run code, so they are rejected."""
     (tmp_path / "old.pkl").write_bytes(pickle.dumps({"reward": 1.0}, protocol))
     with (
         pytest.raises(BadInput, match="byte 0: a pickle") as caught,
@@ -298,7 +298,7 @@ def test_old_pickles(tmp_path: Path, protocol: int) -> None:
 
 
 def test_a_long_item_is_a_long_line(tmp_path: Path) -> None:
-    """Bad as any other row that is too long."""
+    """A long item is bad, like any other overlong row."""
     (tmp_path / "x").write_bytes(frame([item(prompt_text="x" * 5000), item()]))
     with open_input(Input(str(tmp_path / "x"), "x", Limits(line=1000))) as opened:
         assert [record.whole for record in opened.records] == [False, True]
@@ -307,7 +307,7 @@ def test_a_long_item_is_a_long_line(tmp_path: Path) -> None:
 @examples(300)
 @given(st.data())
 def test_any_byte_may_be_wrong(data: st.DataObject) -> None:
-    """Rows or a refusal, soon; no other exception."""
+    """Rows or an error, soon; no other exception."""
     given_ = bytearray(with_tokens([run(0, 1.0, "4"), run(1, 0.0, "5", messages=[{"a": 1}])]))
     for _ in range(data.draw(st.integers(1, 4))):
         place = data.draw(st.integers(0, len(given_) - 1))

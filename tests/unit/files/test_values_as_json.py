@@ -1,4 +1,4 @@
-"""Values as JSON: what differs stays different."""
+"""Values as JSON: different values stay different."""
 
 from decimal import Decimal
 
@@ -14,13 +14,13 @@ WHOLE = st.integers(-(10**38), 10**38)
 
 @given(BYTES, BYTES)
 def test_bytes_are_told_apart(one: bytes, other: bytes) -> None:
-    """Different bytes never become one text: questions of them would be taken for the same."""
+    """Different bytes never become the same text, or questions would be confused."""
     assert (decode(json_line([one])) == decode(json_line([other]))) == (one == other)
 
 
 @given(WHOLE, st.integers(-2, 2))
 def test_whole_decimals_are_told_apart(number: int, further: int) -> None:
-    """Ids have more digits than a float has."""
+    """Integers beyond a float's precision stay distinct, since they may be IDs."""
     lines = [json_line([Decimal(number)]), json_line([Decimal(number + further)])]
     assert decode(lines[0]) == [number]
     assert (lines[0] == lines[1]) == (further == 0)

@@ -1,4 +1,4 @@
-"""Parquet files that lines are written to."""
+"""Writes lines to Parquet files."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ def _write(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def test_there_and_back(tmp_path: Path) -> None:
-    """All rows come back as they were, over the borders of row groups; dates stay text."""
+    """All rows are read back unchanged, across row groups; dates stay text."""
     _write(tmp_path / "t.parquet", ROWS)
     (source,) = find_inputs([str(tmp_path / "t.parquet")])
     with open_input(source) as opened:
@@ -43,7 +43,7 @@ def test_there_and_back(tmp_path: Path) -> None:
 
 
 def test_types(tmp_path: Path) -> None:
-    """What Arrow and what the Hub's libraries read of it."""
+    """The types that Arrow and the Hub's libraries read."""
     _write(tmp_path / "t.parquet", ROWS[:1])
     schema = read_schema(tmp_path / "t.parquet")
     assert str(schema.field("calls").type) == "list<element: extension<arrow.json>>"
@@ -56,7 +56,7 @@ def test_types(tmp_path: Path) -> None:
 
 
 def test_nulls_and_no_rows(tmp_path: Path) -> None:
-    """A value that is not known is null; a table may have no rows."""
+    """An unknown value is null; a table may have no rows."""
     _write(tmp_path / "t.parquet", [{**ROWS[0], "score": None, "text": None}])
     (row,) = read_table(tmp_path / "t.parquet").to_pylist()
     assert (row["score"], row["text"]) == (None, None)
@@ -65,14 +65,14 @@ def test_nulls_and_no_rows(tmp_path: Path) -> None:
 
 
 def test_same_bytes(tmp_path: Path) -> None:
-    """The same rows are the same file."""
+    """The same rows give the same bytes."""
     for name in ("a", "b"):
         _write(tmp_path / name, ROWS)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_all_or_nothing(tmp_path: Path) -> None:
-    """After trouble the old file is there, and nothing else."""
+    """After an error the old file stays, and no other file is left."""
     (tmp_path / "t.parquet").write_bytes(b"old")
 
     def fail(table: Table) -> None:
@@ -86,7 +86,7 @@ def test_all_or_nothing(tmp_path: Path) -> None:
 
 
 def test_over_its_input(tmp_path: Path) -> None:
-    """An input is not written over."""
+    """An input is not overwritten."""
     path = tmp_path / "t.parquet"
     path.write_bytes(b"old")
     with (
@@ -97,7 +97,7 @@ def test_over_its_input(tmp_path: Path) -> None:
 
 
 def test_a_column_of_objects(tmp_path: Path) -> None:
-    """One message a row, as some trainers have their answers."""
+    """A column of objects, which some trainers use for answers."""
     row = {"chosen": {"from": "gpt", "value": "2024-01-01"}}
     with open_table(str(tmp_path / "t.parquet")) as table:
         table.begin({"chosen": "object"})

@@ -1,4 +1,4 @@
-"""Records in zip archives: what is read, and what is refused."""
+"""Records in zip archives: what is read, and what is rejected."""
 
 import io
 import json
@@ -35,7 +35,7 @@ def _packed(data: bytes, method: int) -> bytes:
 def _zip(
     members: Sequence[tuple[str, bytes]], method: int = DEFLATED, *, large: bool = False
 ) -> bytes:
-    """An archive, as a writer with or without zip64 makes it."""
+    """An archive, written with or without zip64."""
     content, directory = b"", b""
     for name, data in members:
         packed, crc = _packed(data, method), zlib.crc32(data)
@@ -88,14 +88,14 @@ READ = [("rows/b", b'{"head":{"from": "head"},"n": 1}'), ("rows/a", b"[2]")]
 @pytest.mark.parametrize("method", [STORED, DEFLATED, ZSTD])
 @pytest.mark.parametrize("large", [False, True])
 def test_records(method: int, *, large: bool) -> None:
-    """Members of the layout, with the file beside them, in every form of archive."""
+    """Members of the layout, joined with their other file, in every form of archive."""
     found = _read(_zip(ROWS, method, large=large))
     assert [(record.member, record.data) for record in found] == READ
     assert {record.number for record in found} == {1}
 
 
 def test_archives_of_pythons_own_library() -> None:
-    """It also writes archives to pipes, with sizes behind the data."""
+    """Reads archives that zipfile wrote to pipes, with sizes after the data."""
     written = io.BytesIO()
     written.seekable = lambda: False  # type: ignore[method-assign]
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -113,14 +113,14 @@ def test_the_first_file_beside_that_exists_counts() -> None:
 
 
 def test_the_last_member_of_a_name_counts() -> None:
-    """An archive to which a member was written again has both."""
+    """If a member was written again, the last one counts."""
     (found,) = _read(_zip([("rows/a", b"1"), ("rows/a", b"2")]))
     assert found.data == b"2"
 
 
 @pytest.mark.parametrize("compressed", [False, True])
 def test_files_and_pipes(tmp_path: Path, *, compressed: bool) -> None:
-    """An archive is known by its first bytes, and is never read by offset."""
+    """An archive is recognized by its first bytes, and never read by offset."""
     path = tmp_path / "rows"
     data = _zip(ROWS, ZSTD)
     path.write_bytes(zstd.compress(data) if compressed else data)
@@ -130,7 +130,7 @@ def test_files_and_pipes(tmp_path: Path, *, compressed: bool) -> None:
 
 
 def test_members_that_are_too_long_are_bad_rows() -> None:
-    """Their beginning is kept, as that of any long line."""
+    """An overlong member is a bad row, shown by its beginning."""
     data = _zip([("rows/a", b'{"a": "%b"}' % (b"x" * 10_000)), ("rows/b", b"{}")], ZSTD)
     found = _read(data, line=1000)
     assert [(record.member, record.whole) for record in found] == [
@@ -140,7 +140,7 @@ def test_members_that_are_too_long_are_bad_rows() -> None:
 
 
 def test_nothing_known() -> None:
-    """An archive of anything else."""
+    """An archive of anything else has no records."""
     expected = "none of the files in this zip archive is known to hold rollouts"
     assert _problem(_zip([ROWS[0]])) == expected
     assert _problem(_zip([])) == expected
@@ -148,7 +148,7 @@ def test_nothing_known() -> None:
 
 @pytest.mark.parametrize("method", [DEFLATED, ZSTD])
 def test_bombs(method: int) -> None:
-    """What all members unpack to is bounded together, wherever they are stored."""
+    """The total unpacked size of all members is limited."""
     rows = [(f"rows/{number}", b" " * 100_000) for number in range(20)]
     expected = "it unpacks to more than a file of rows should, as decompression bombs do"
     assert _problem(_zip(rows, method), unpacked=1_000_000) == expected
@@ -156,7 +156,7 @@ def test_bombs(method: int) -> None:
 
 
 def test_frames_of_nothing() -> None:
-    """Each of them takes time."""
+    """Many empty zstd frames are rejected, since each takes time."""
     data = _zip([("rows/a", b"1")], STORED)
     empty = zstd.compress(b"") * 20_000
     many = data.replace(b"abc1", b"abc" + empty)
@@ -187,7 +187,7 @@ def test_frames_of_nothing() -> None:
     ],
 )
 def test_damage(change: object, expected: str) -> None:
-    """Never half of the rows without a word."""
+    """Damage is an error, never a partial result."""
     data = _zip([("rows/a", b"2")], STORED)
     if expected == "rows/a":  # a comment may be anything
         assert _read(change(data))[0].member == expected  # type: ignore[operator]
@@ -203,6 +203,6 @@ def _patched(data: bytes, place: int, number: int) -> bytes:
 
 
 def test_a_directory_larger_than_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would take memory before anything is read."""
+    """A directory above the size limit is rejected before it is read."""
     monkeypatch.setattr("prefpairs.files.zip_reader._LARGEST_DIRECTORY", 100)
     assert "its directory is damaged" in _problem(_zip(ROWS))

@@ -1,4 +1,4 @@
-"""Files as Trinity-RFT writes them, in small: frames (TRXP) and the databases that hold them.
+"""Small files as Trinity-RFT writes them: frames (TRXP) and the databases that contain them.
 
 Python's pickle makes the data here; the program never loads it.
 """
@@ -27,7 +27,7 @@ CREATE TABLE {0}_blob (id INTEGER NOT NULL, experience_bytes BLOB NOT NULL, PRIM
 
 
 def item(**more: Any) -> dict[str, Any]:
-    """What a frame says of one experience."""
+    """The data of one experience in a frame."""
     eid = {"batch": 5, "task": 0, "run": 0, "step": 0, "suffix": "dbe565"}
     given = {"eid": eid, "prompt_length": 2, "info": {"model_version": 5}, "metrics": {}}
     texts = {"prompt_text": "Q: 2+2?\nA: ", "response_text": "4", "reward": 1.0}
@@ -42,13 +42,13 @@ def run(number: int, reward: Any, answer: str, **more: Any) -> dict[str, Any]:
 
 
 def whole(numbers: Sequence[int], dtype: str = "I32") -> Tensor:
-    """A tensor of whole numbers."""
+    """A tensor of numbers."""
     code = {"I32": "i", "I64": "q", "BOOL": "?", "U8": "B", "F32": "f", "U16": "H"}[dtype]
     return dtype, [len(numbers)], struct.pack(f"<{len(numbers)}{code}", *numbers)
 
 
 def tensors(given: Mapping[str, Tensor]) -> bytes:
-    """Tensors in the form of safetensors."""
+    """Tensors in the safetensors format."""
     header: dict[str, Any] = {}
     place = 0
     for name, (dtype, shape, data) in given.items():
@@ -60,25 +60,25 @@ def tensors(given: Mapping[str, Tensor]) -> bytes:
 
 
 def packed(header: Any, data: bytes) -> bytes:
-    """A header of safetensors, be it right or wrong, and what stands behind it."""
+    """A safetensors header, valid or not, followed by data."""
     text = json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + data
 
 
 def frame(items: Sequence[Any], given: Mapping[str, Tensor] | None = None) -> bytes:
-    """A frame of these experiences."""
+    """A frame with these experiences."""
     metadata = {"version": 1, "num_items": len(items), "items": list(items)}
     return around(pickle.dumps(metadata, protocol=5), tensors(given or {}))
 
 
 def around(metadata: bytes, of_tensors: bytes, version: int = 1) -> bytes:
-    """The head of a frame in front of its parts."""
+    """A frame's header with its parts."""
     sizes = struct.pack("<QQ", len(metadata), len(of_tensors))
     return b"TRXP" + bytes([version]) + sizes + metadata + of_tensors
 
 
 def with_tokens(items: Sequence[Any], ids: Sequence[int] = (1, 2, 3, 4)) -> bytes:
-    """A frame of experiences with two tokens of prompt and two of answer each."""
+    """A frame of experiences with two prompt tokens and two answer tokens each."""
     of_items: dict[str, Tensor] = {}
     for at in range(len(items)):
         of_items[f"{at}:logprobs"] = "F32", [2], struct.pack("<2f", -0.5, -0.25)
@@ -89,7 +89,7 @@ def with_tokens(items: Sequence[Any], ids: Sequence[int] = (1, 2, 3, 4)) -> byte
 
 
 def database(path: Path, items: Sequence[Any], table: str = "pipeline_input") -> None:
-    """A database as release 0.6.0 writes it: what is asked for, and the frames beside it."""
+    """A database as release 0.6.0 writes it, with query columns and frames."""
     with sqlite3.connect(path) as connection:
         connection.executescript(SCHEMA.format(table))
         for number, given in enumerate(items, 1):

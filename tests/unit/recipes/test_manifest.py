@@ -1,4 +1,4 @@
-"""Manifests: what a recipe was run on, and what came of it."""
+"""Manifests: the options and files of a recipe's run, and its results."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def _recipe(*settings: str) -> Recipe:
 
 
 def _writer(path: str, recipe: str = "r.toml", **more: Any) -> ManifestWriter:
-    """What writes the manifest of a run without inputs, unless more is said of it."""
+    """The manifest writer of a run, by default without inputs."""
     tables = more.pop("tables", {})
     manifest = ManifestPlan(path=path, recipe=recipe, tables=tables)
     plan = Plan(manifest=manifest, **{"read": InputPlan(), **more})
@@ -64,7 +64,7 @@ def _written(
     *inputs: str,
     **more: Any,
 ) -> bytes:
-    """The manifest of a run that read these files, and wrote to a pipe."""
+    """The manifest of a run that read these files and wrote to a pipe."""
     read = InputPlan(inputs=[Input(name, name) for name in inputs])
     writer = _writer(path, **{"tables": _recipe().settled, "read": read, **more})
     with FileTransaction(hashed=True) as transaction:
@@ -98,7 +98,7 @@ def _of_a_run(plan: Plan, content: bytes, rows: int, lines: int, counts: Any) ->
 
 
 def test_manifest() -> None:
-    """All that was in force, read and written; files as they are seen from it."""
+    """All options, inputs and outputs; paths are relative to the manifest."""
     recipe = _recipe("sample.max_pairs=5", "write.output=o.jsonl")
     recipe.groups("read", *GROUPS["read"])
     read = [Input("runs/a.jsonl", "a.jsonl"), Input("data/train.jsonl", "train.jsonl")]
@@ -152,7 +152,7 @@ def test_manifest() -> None:
     ],
 )
 def test_paths_are_seen_from_the_manifest(path: str, seen: list[str]) -> None:
-    """Wherever it is, and through links."""
+    """Paths are relative to the manifest, wherever it is, also through links."""
     Path("link").symlink_to("data")
     for prefix in ("", f"{os.getcwd()}/"):
         manifest = ManifestModel.model_validate_json(_manifest(f"{prefix}{path}"))
@@ -167,7 +167,7 @@ def _seen(manifest: str, *paths: str) -> list[str]:
 
 
 def test_files_behind_links() -> None:
-    """Their names are those that were given; a link is followed only where `..` comes after it."""
+    """Names are kept as given; a link is resolved only before a `..`."""
     Path("runs/link").symlink_to("../data")
     Path("data/latest.jsonl").symlink_to("train.jsonl")
     named = ["runs/link/train.jsonl", "data/latest.jsonl", "runs/a.jsonl"]
@@ -188,7 +188,7 @@ _PARTS = st.lists(st.sampled_from(["a", "b", "to_a", "to_b", "up", "..", "."]), 
 def test_a_path_leads_to_its_file(
     tmp_path: Path, folder: list[str], parts: list[str], name: str, absolute: bool
 ) -> None:
-    """Whatever links there are in it and in that of the manifest; its last word stays."""
+    """Paths are right for any links in them and in the manifest's; the last part is kept."""
     if not os.path.lexists("a"):
         for place in ("a/b", "b/a", "a/a", "b/b"):
             Path(place).mkdir(parents=True)
@@ -212,20 +212,20 @@ def test_a_path_leads_to_its_file(
     ["inputs", "against", "quarantine", "temp_dir", "tokenizer", "template", "prompt_template"],
 )
 def test_words_that_name_files(word: str) -> None:
-    """They depend on the machine, and are no options."""
+    """Options that name files depend on the machine and are omitted."""
     tables = {"read": {word: "/home/me/x", "limit": 3}}
     manifest = json.loads(_written("m.json", tables=tables))
     assert manifest["stages"]["read"] == {"limit": 3}
 
 
 def test_what_is_written_is_no_option() -> None:
-    """Only what steers the bytes of the result is."""
+    """Only options that affect the bytes of the result are listed."""
     tables = {**_recipe().settled, "write": {"quiet": True}}
     assert [*json.loads(_written("m.json", tables=tables))["stages"]] == ["sample"]
 
 
 def test_recipe_that_cannot_be_read_twice() -> None:
-    """Out of a pipe: it is left out, and verified without."""
+    """A recipe from a pipe is omitted, and `verify` does without it."""
     os.mkfifo("pipe.toml")
     content = _written("m.json", "runs/a.jsonl", recipe="pipe.toml")
     assert "recipe" not in json.loads(content)
@@ -236,7 +236,7 @@ def test_recipe_that_cannot_be_read_twice() -> None:
 
 
 def test_manifest_comes_back() -> None:
-    """As it was written."""
+    """A manifest is read as it was written."""
     _manifest()
     manifest = read_manifest("data/manifest.json")
     assert manifest.inputs == [FileModel(path="../runs/a.jsonl", size=3, sha256=ABC, records=7)]
@@ -254,7 +254,7 @@ def test_manifest_comes_back() -> None:
     ],
 )
 def test_file_that_is_no_manifest(change: dict[str, Any], problem: str) -> None:
-    """The first thing that is wrong with it."""
+    """The error is about the first thing that is wrong."""
     Path("m.json").write_text(json.dumps({**json.loads(_manifest()), **change}), "utf-8")
     with pytest.raises(BadInput) as caught:
         read_manifest("m.json")
@@ -263,7 +263,7 @@ def test_file_that_is_no_manifest(change: dict[str, Any], problem: str) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b'"text"'])
 def test_bytes_that_are_no_manifest(content: bytes) -> None:
-    """Neither are these."""
+    """These bytes are no manifest, either."""
     Path("m.json").write_bytes(content)
     with pytest.raises(BadInput, match="no manifest: file: "):
         read_manifest("m.json")
@@ -271,7 +271,7 @@ def test_bytes_that_are_no_manifest(content: bytes) -> None:
 
 @pytest.mark.parametrize("name", ["none.json", "data"])
 def test_manifest_that_is_not_there(name: str) -> None:
-    """Trouble of the file system, not of the manifest."""
+    """A missing manifest is an error of the file system."""
     with pytest.raises(FileError) as caught:
         read_manifest(name)
     assert caught.value.path == name
@@ -292,7 +292,7 @@ def test_manifest_that_is_not_there(name: str) -> None:
     ],
 )
 def test_differences(path: str, content: bytes | None, sentences: list[str]) -> None:
-    """A sentence for each file that is not what it was."""
+    """A sentence for each file that has changed."""
     _manifest()
     if content is None:
         Path(path).unlink()
@@ -314,7 +314,7 @@ def test_all_differences() -> None:
 
 
 def test_manifest_that_moves_with_its_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A whole tree may be moved, and be looked at from anywhere, also through a link."""
+    """A whole tree may be moved, and verified from anywhere, also through a link."""
     _manifest()
     Path("moved").mkdir()
     for name in ("data", "runs", "r.toml"):
@@ -325,11 +325,11 @@ def test_manifest_that_moves_with_its_files(monkeypatch: pytest.MonkeyPatch) -> 
         assert differences(path, read_manifest(path)) == []
 
 
-# Writing over others -----------------------------------------------------------------------
+# Replacing a manifest ----------------------------------------------------------------------
 
 
 def test_manifest_of_the_same_recipe() -> None:
-    """It may be written over, however the recipe is spelt; so may one without a recipe."""
+    """It may be replaced, however the recipe is spelled; so may one without a recipe."""
     _writer("data/manifest.json").check()
     _manifest()
     Path("link.toml").symlink_to("r.toml")
@@ -341,7 +341,7 @@ def test_manifest_of_the_same_recipe() -> None:
 
 
 def test_file_that_is_not_ours_to_write_over() -> None:
-    """Another recipe's manifest, and what is no manifest at all."""
+    """Another recipe's manifest, and any other file, are not replaced."""
     Path("m.json").write_bytes(b"{}")
     _manifest()
     Path("s.toml").write_bytes(b"[sample]\n")
@@ -375,12 +375,12 @@ def test_file_that_is_not_ours_to_write_over() -> None:
     ],
 )
 def test_depfile(target: str, inputs: list[str], rule: str) -> None:
-    """One rule, and an empty one for each input, so that a lost one is no dead end."""
+    """One rule, and an empty one for each input, so that a missing input is no error for make."""
     assert depfile_of(target, inputs) == rule.encode()
 
 
 def test_depfile_of_names_that_are_no_text() -> None:
-    """Names are bytes to make."""
+    """File names are bytes for make."""
     assert depfile_of("m", [os.fsdecode(b"a\xff")]) == b"m: a\xff\n\na\xff:\n"
 
 
@@ -388,7 +388,7 @@ def test_depfile_of_names_that_are_no_text() -> None:
     "name", [*(f"a{sign}b" for sign in ";|*?[]%~\t\n"), "a\\", "a&\\", "a (1)", "last "]
 )
 def test_names_that_make_cannot_hold(name: str) -> None:
-    """They are reported, and nothing is run that a name says."""
+    """Such names are rejected, and nothing in a name is executed."""
     for target, inputs in (("m", ["a", name]), (name, ["a"])):
         with pytest.raises(UsageError) as caught:
             depfile_of(target, inputs)
@@ -396,7 +396,7 @@ def test_names_that_make_cannot_hold(name: str) -> None:
 
 
 def _make(inputs: Sequence[str]) -> tuple[bool, str]:
-    """Whether make builds the manifest, and what it complains of."""
+    """Whether make builds the manifest, and its messages."""
     Path("data.d").write_bytes(depfile_of("m.json", inputs))
     Path("Makefile").write_text("m.json:\n\t@echo built\n-include data.d\n", "utf-8")
     done = subprocess.run(
@@ -460,7 +460,7 @@ def _make(inputs: Sequence[str]) -> tuple[bool, str]:
     ],
 )
 def test_make_reads_it(name: str) -> None:
-    """The manifest is made again when the file is newer or lost, and not otherwise."""
+    """Make rebuilds the manifest only if a file is newer or missing."""
     for place, path in enumerate(("r.toml", name, "m.json")):
         Path(path).touch()
         os.utime(path, (place + 1, place + 1))
@@ -475,7 +475,7 @@ def test_make_reads_it(name: str) -> None:
 @pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
 @pytest.mark.parametrize("name", ["a b", "a$b", "a#b", "a:b", "d/m", "d/m&"])
 def test_make_reads_the_target(name: str) -> None:
-    """The rule is that of the manifest itself."""
+    """Make has a rule for the manifest itself."""
     Path("data.d").write_bytes(depfile_of(name, ["r.toml"]))
     Path("Makefile").write_text("-include data.d\n", "utf-8")
     done = subprocess.run(

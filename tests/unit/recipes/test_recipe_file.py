@@ -1,4 +1,4 @@
-"""Recipes: the words of the command line, in a file."""
+"""Recipes: the options of the command line in a file."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -164,11 +164,11 @@ TABLES: dict[str, dict[str, Any]] = {
         "keep_if_same": True,
     },
 }
-"""Every word that a table may say, each with a value that is not its default."""
+"""Every key of each table, with a value other than its default."""
 
 OF_ROLLOUTS = GROUPS["read"]
 OF_PAIRS = PairInputPlan, TempDir
-"""What [read] may say where the inputs are rollouts, and where they are pairs."""
+"""The keys of [read] for rollouts, and for pairs."""
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "extract": extract,
@@ -186,7 +186,7 @@ ALONE = "[extract] writes candidates: no other stage goes with it"
 
 @pytest.fixture(name="unchecked")
 def _unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let words stand alone that go together with others only."""
+    """Disable checks, so that options which require others can be given alone."""
     of_reading = InputPlan, PairInputPlan, ReadOptions
     for group in (*of_reading, PairOptions, Dedupe, Filter, Sample, Split, WritePlan):
         monkeypatch.setattr(group, "check", lambda _: None)
@@ -210,14 +210,14 @@ def _toml(value: Any) -> str:
 
 
 def _table(name: str, words: dict[str, Any]) -> Recipe:
-    """A recipe with a table of these words, and a stage."""
+    """A recipe with a table of these keys, and a stage."""
     lines = [f"{word} = {_toml(value)}\n" for word, value in words.items()]
     stage = "" if name in STEPS else "[pair]\n"
     return _recipe(f"[{name}]\n{''.join(lines)}{stage}")
 
 
 def _typed(kinds: Sequence[type], arguments: Sequence[str]) -> list[Any]:
-    """The options as the command line reads them."""
+    """The options as the command line parses them."""
     seen: list[Any] = []
 
     def take(**groups: Any) -> None:
@@ -251,19 +251,19 @@ def _wrong(recipe: Recipe, table: str, *kinds: type) -> list[str]:
 
 
 def _known(kinds: Sequence[type]) -> set[str]:
-    """The words that a table may say."""
+    """The keys of a table."""
     with pytest.raises(UnknownWord) as caught:
         _recipe("[pair]\n[write]\nnothing_of_the_kind = 1\n").groups("write", *kinds)
     return {*caught.value.known}
 
 
-# The words ---------------------------------------------------------------------------------
+# Keys --------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("unchecked")
 @every_table
 def test_words_are_those_of_the_command_line(table: str) -> None:
-    """A recipe and the command line make the same of each word; no field is left at rest."""
+    """Recipe and command line give the same options; every field is changed by some key."""
     words = TABLES[table]
     read = _table(table, words).groups(table, *GROUPS[table])
     assert read == _typed(GROUPS[table], _as_options(words))
@@ -279,7 +279,7 @@ def test_words_are_those_of_the_command_line(table: str) -> None:
 @pytest.mark.usefixtures("unchecked")
 @every_table
 def test_one_word_alone_moves_one_field(table: str) -> None:
-    """Each word reaches the field of the option of that name, and nothing else."""
+    """Each key sets the field of its option, and nothing else."""
     for word, value in TABLES[table].items():
         read = _table(table, {word: value}).groups(table, *GROUPS[table])
         assert read == _typed(GROUPS[table], _as_options({word: value}))
@@ -289,7 +289,7 @@ def test_one_word_alone_moves_one_field(table: str) -> None:
 @pytest.mark.usefixtures("unchecked")
 @every_table
 def test_words_that_are_left_away(table: str) -> None:
-    """The defaults of the command line, whether the table is there or not."""
+    """Missing keys have the command line's defaults, with or without the table."""
     for name in (table, "sample" if table != "sample" else "filter"):
         read = _table(name, {}).groups(table, *GROUPS[table])
         assert read == [kind() for kind in GROUPS[table]]
@@ -297,7 +297,7 @@ def test_words_that_are_left_away(table: str) -> None:
 
 @every_table
 def test_there_is_no_other_word(table: str) -> None:
-    """The words above are all that a table may say."""
+    """The tables above list all keys."""
     assert _known(GROUPS[table]) == {*TABLES[table]}
 
 
@@ -317,12 +317,12 @@ def test_every_option_of_a_command_has_its_word(command: str) -> None:
 
 
 def test_all_steps_are_here() -> None:
-    """A step that is added must be added above."""
+    """The tables above include every step."""
     assert {*STEPS} == {*COMMANDS} == {"extract", "pair", *STAGES, "split", "export"}
 
 
 def test_table_of_inputs_that_are_pairs() -> None:
-    """Words about rollouts say nothing there."""
+    """Keys for rollouts are rejected there."""
     assert _known(OF_PAIRS) == {*INPUT_WORDS, "from"}
     recipe = _recipe('[read]\nscore = "x"\n[sample]\n')
     assert _wrong(recipe, "read", *OF_PAIRS) == ["r.toml:2: unknown word in [read]: score"]
@@ -332,7 +332,7 @@ def test_table_of_inputs_that_are_pairs() -> None:
     ("word", "field"), [("from", "source"), ("score", "scores"), ("limit", "limit")]
 )
 def test_names_of_fields_are_no_words(word: str, field: str) -> None:
-    """What counts is what is typed."""
+    """Keys are option names, not names of fields."""
     value = "3" if word == "limit" else '"nat"'
     inputs, rows, _ = _recipe(f"[read]\n{word} = {value}\n[pair]\n").groups("read", *OF_ROLLOUTS)
     assert getattr(rows if word == "score" else inputs, field)
@@ -343,7 +343,7 @@ def test_names_of_fields_are_no_words(word: str, field: str) -> None:
 
 @pytest.mark.parametrize("word", ["n", "q", "o", "help", "recipe", "set"])
 def test_short_options_are_no_words(word: str) -> None:
-    """Words are spelt out."""
+    """Short options are no keys."""
     assert all(word not in words for words in TABLES.values())
     recipe = _recipe(f"[write]\n{word} = 1\n[sample]\n")
     assert _wrong(recipe, "write") == [f"r.toml:2: unknown word in [write]: {word}"]
@@ -360,40 +360,40 @@ def test_short_options_are_no_words(word: str) -> None:
     ],
 )
 def test_list_that_is_given_as_one_text(word: str, text: str, field: str, value: Any) -> None:
-    """A list of one."""
+    """A single text is a list of one."""
     recipe = _recipe(f'[read]\n{word} = "{text}"\n[pair]\n')
     inputs, rows, _ = recipe.groups("read", *OF_ROLLOUTS)
     assert getattr(inputs if word == "inputs" else rows, field) == value
 
 
 def test_other_lists_that_are_given_as_one_text() -> None:
-    """In every table."""
+    """This holds for lists in every table."""
     recipe = _recipe('[dedupe]\nagainst = "x"\n[write]\nrequire = "pairs>1"\n')
     assert recipe.group("dedupe", Dedupe).against == ["x"]
     assert recipe.group("write", WriteRecipe).require == ["pairs>1"]
 
 
 def test_text_that_is_no_list() -> None:
-    """`by` takes commas, and stays one text."""
+    """`by` accepts commas in one text."""
     recipe = _recipe('[dedupe]\nby = "prompt,chosen"\n')
     assert recipe.group("dedupe", Dedupe).by == ("prompt", "chosen")
 
 
 def test_hyphen_and_underscore_are_alike() -> None:
-    """In recipes as on the command line."""
+    """Hyphen and underscore are interchangeable, as on the command line."""
     recipe = _recipe("[pair]\nmin-gap = 0.5\nmax_pairs-per_group = 2\n", "pair.max-gap=0.75")
     words = recipe.group("pair", PairOptions)
     assert (words.min_gap, words.max_gap, words.max_pairs_per_group) == (0.5, 0.75, 2)
 
 
 def test_word_that_is_given_twice() -> None:
-    """Neither spelling wins in silence."""
+    """A key given in both spellings is rejected."""
     with pytest.raises(UsageError, match="twice"):
         _recipe("[pair]\nmin-gap = 0.5\nmin_gap = 0.25\n")
 
 
 def test_whole_number_where_any_number_goes() -> None:
-    """TOML tells 1 from 1.0; the command line does not."""
+    """An integer is accepted where a float is expected."""
     assert _recipe("[pair]\nmin_gap = 1\n").group("pair", PairOptions).min_gap == 1.0
 
 
@@ -442,7 +442,7 @@ def test_whole_number_where_any_number_goes() -> None:
     ],
 )
 def test_wrong_values(table: str, word: str, value: str, problem: str) -> None:
-    """Types and bounds of the options hold, and no value is bent to fit."""
+    """Types and bounds are checked, without conversions."""
     stage = "" if table in STEPS else "[pair]\n"
     recipe = _recipe(f"[{table}]\n\n{word} = {value}\n{stage}")
     assert _wrong(recipe, table) == [f"r.toml:3: {table}.{word} is {problem}"]
@@ -462,14 +462,14 @@ def test_wrong_values(table: str, word: str, value: str, problem: str) -> None:
     ],
 )
 def test_bounds_include_their_number(table: str, word: str, value: str) -> None:
-    """The last value that is allowed."""
+    """Bounds are inclusive."""
     stage = "" if table in STEPS else "[pair]\n"
     recipe = _recipe(f"[{table}]\n{word} = {value}\n{stage}")
     groups = recipe.groups(table, *GROUPS[table])
     assert [getattr(group, word) for group in groups if hasattr(group, word)] == [float(value)]
 
 
-# Where a wrong key is -----------------------------------------------------------------
+# Line numbers of errors ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -494,7 +494,7 @@ def test_bounds_include_their_number(table: str, word: str, value: str) -> None:
     ],
 )
 def test_line_of_an_unknown_word(text: str | bytes, place: str) -> None:
-    """The word itself, else its table, else the file; never another line."""
+    """The line of the key, else of its table, else only the file; never another line."""
     recipe = _recipe(text)
     assert _wrong(recipe, "pair") == [f"{place}: unknown word in [pair]: min_gpa"]
 
@@ -504,7 +504,7 @@ def test_line_of_an_unknown_word(text: str | bytes, place: str) -> None:
     [("pair", "score", "read"), ("read", "min_gap", "pair"), ("sample", "near-on", "dedupe")],
 )
 def test_word_of_another_table(table: str, word: str, owner: str) -> None:
-    """The hint names the table where it belongs."""
+    """The hint names the table to which the key belongs."""
     recipe = _table(table, {word: 1})
     with pytest.raises(UsageError) as caught:
         recipe.groups(table, *GROUPS[table])
@@ -514,7 +514,7 @@ def test_word_of_another_table(table: str, word: str, owner: str) -> None:
 
 
 def test_nearest_word() -> None:
-    """The hint is a word of that table, as it is typed."""
+    """The hint is a key of that table."""
     with pytest.raises(UnknownWord) as caught:
         _recipe("[read]\nscores = 'x'\n[pair]\n").groups("read", *OF_ROLLOUTS)
     assert error_sentences(caught.value)[1] == "did you mean score?"
@@ -522,19 +522,19 @@ def test_nearest_word() -> None:
 
 @pytest.mark.parametrize("odd", ["\u2028", "\u2029", "\x85"])
 def test_what_ends_no_line_in_toml(odd: str) -> None:
-    """Only line feeds count."""
+    """Only line feeds end lines in TOML."""
     recipe = _recipe(f"# a{odd}b\n[pair]\nmin_gpa = 1\n")
     assert _wrong(recipe, "pair") == ["r.toml:3: unknown word in [pair]: min_gpa"]
 
 
 def test_what_stands_in_a_text_of_several_lines() -> None:
-    """It is neither a header nor a key."""
+    """Text inside a multi-line string is neither a header nor a key."""
     recipe = _recipe("[read]\nkeep = '''\n[pair]\nmin_gpa = 1\n'''\n[pair]\nmin_gpa = 1\n")
     assert _wrong(recipe, "pair") == ["r.toml:7: unknown word in [pair]: min_gpa"]
 
 
 def test_telling_place() -> None:
-    """An error of the words themselves gets the line of the word that it names, or the table's."""
+    """An error of an option gets the line of its key, or of the table."""
     recipe = _recipe("[pair]\nseed = 1\nstrategy = 'x'\n[sample]\n")
     told = []
     for table, given in (
@@ -551,7 +551,7 @@ def test_telling_place() -> None:
 
 
 def test_place_that_is_known_already_stays() -> None:
-    """Nobody knows better than who saw the word."""
+    """A line that is already known is kept."""
     error = UsageError("odd")
     error.place = "elsewhere:7"
     with pytest.raises(UsageError), _recipe("[pair]\n").telling_place("pair"):
@@ -603,7 +603,7 @@ def test_line_of_an_unknown_source() -> None:
     ],
 )
 def test_wrong_tables(text: str, sentence: str, hint: str | None) -> None:
-    """They are reported as the recipe is read, with the line where that is known."""
+    """They are reported when the recipe is read, with the line if it is known."""
     with pytest.raises(UsageError) as caught:
         _recipe(text)
     sentences, told = error_sentences(caught.value)
@@ -628,12 +628,12 @@ def test_wrong_tables(text: str, sentence: str, hint: str | None) -> None:
     ],
 )
 def test_order_of_stages(text: str, stages: list[str]) -> None:
-    """That in which they stand; [read] and [write] stand anywhere."""
+    """Stages run in the order of their tables; [read] and [write] may be anywhere."""
     assert _recipe(text).steps == stages
 
 
 def test_words_of_any_form_of_table() -> None:
-    """Headers, dotted keys, inline tables and quoted keys say the same."""
+    """Headers, dotted keys, inline tables and quoted keys are equivalent."""
     for text in (
         "[pair]\nmin_gap = 0.5\n",
         "pair.min_gap = 0.5\n",
@@ -645,7 +645,7 @@ def test_words_of_any_form_of_table() -> None:
 
 
 def test_file_that_is_no_recipe() -> None:
-    """It is not there, or a folder, or no text."""
+    """A missing file, a folder and binary data are errors."""
     with pytest.raises(FileError) as caught:
         read_recipe("none.toml", [])
     assert (caught.value.path, caught.value.problem) == ("none.toml", "No such file or directory")
@@ -675,19 +675,19 @@ def test_file_that_is_no_recipe() -> None:
     ],
 )
 def test_setting(setting: str, field: str, value: Any) -> None:
-    """Values are those of TOML; what is none is text."""
+    """Values are parsed as TOML, or else taken as text."""
     recipe = _recipe("[pair]\nmin_gap = 0.1\nyes_all = true\n", setting)
     assert getattr(recipe.group("pair", PairOptions), field) == value
 
 
 def test_setting_with_blanks() -> None:
-    """Blanks around the equals sign say nothing."""
+    """Blanks around the equals sign are ignored."""
     recipe = _recipe("[pair]\n", "pair.strategy = adjacent")
     assert recipe.group("pair", PairOptions).strategy == "adjacent"
 
 
 def test_setting_of_lists() -> None:
-    """One text, or a list as TOML has them."""
+    """A list is one text, or a TOML list."""
     for setting in ("read.inputs=a b.jsonl", "read.inputs=['a b.jsonl']"):
         recipe = _recipe("[read]\ninputs = ['x', 'y']\n[pair]\n", setting)
         inputs, *_ = recipe.groups("read", *OF_ROLLOUTS)
@@ -695,7 +695,7 @@ def test_setting_of_lists() -> None:
 
 
 def test_a_setting_in_place_of_what_is_written() -> None:
-    """Whatever its spelling; the others stay as written."""
+    """--set overrides a key in either spelling; other keys stay."""
     recipe = _recipe("[pair]\nseed = 1\nmin_gap = 1\n", "pair.min-gap=3")
     assert recipe.group("pair", PairOptions) == PairOptions(seed=1, min_gap=3)
 
@@ -728,14 +728,14 @@ def test_a_setting_in_place_of_what_is_written() -> None:
     ],
 )
 def test_a_word_with_two_values(text: str, settings: list[str], problem: str) -> None:
-    """Exit 2, and both are named."""
+    """Two values for one key exit 2, and both are named."""
     with pytest.raises(UsageError) as caught:
         _recipe(text, *settings)
     assert caught.value.problem == problem
 
 
 def test_setting_in_a_table_that_is_not_there() -> None:
-    """[read] and [write] are always there; a stage is not made by a setting."""
+    """[read] and [write] always exist; --set does not create a stage."""
     recipe = _recipe("[pair]\n", "write.output=o.jsonl", "read.limit=3")
     assert recipe.group("write", WriteRecipe) == WriteRecipe(output="o.jsonl")
     expected = [ReadPlan(limit=3), ReadOptions(), TempDir()]
@@ -749,7 +749,7 @@ def test_setting_in_a_table_that_is_not_there() -> None:
 
 @pytest.mark.parametrize("setting", ["pair", "pair=1", "pair.min_gap", "pair.=1", "=1", ""])
 def test_setting_that_is_none(setting: str) -> None:
-    """A table, a word and a value."""
+    """A setting needs a table, a key and a value."""
     with pytest.raises(UsageError) as caught:
         _recipe("[pair]\n", setting)
     assert error_sentences(caught.value) == (
@@ -769,16 +769,16 @@ def test_setting_that_is_none(setting: str) -> None:
     ],
 )
 def test_place_of_a_wrong_setting(setting: str, sentence: str) -> None:
-    """The setting, not the line that it overrides."""
+    """The error names the setting, not the line that it overrides."""
     recipe = _recipe("[pair]\nmin_gap = 0.1\n", setting)
     assert _wrong(recipe, "pair") == [f"--set {setting}: {sentence}"]
 
 
-# What was in force -------------------------------------------------------------------------
+# Options in effect -------------------------------------------------------------------------
 
 
 def test_settled_words() -> None:
-    """All keys that have a value, defaults included, under their typed names."""
+    """All keys with a value, including defaults, under their option names."""
     recipe = _recipe("[sample]\nmax-pairs = 5\n", "sample.seed=2")
     assert recipe.settled == {}
     recipe.group("sample", Sample)
@@ -791,7 +791,7 @@ def test_settled_words() -> None:
 
 @pytest.mark.parametrize("value", ["[" * 2000, "1" * 5000, "[" * 500 + "]" * 500])
 def test_toml_that_its_reader_cannot_bear(tmp_path: Path, value: str) -> None:
-    """It is refused as any other that is wrong; --set takes it for text."""
+    """TOML that crashes the parser is rejected like other invalid TOML; --set takes it as text."""
     path = tmp_path / "r.toml"
     path.write_text(f"[sample]\nmax_pairs = {value}\n")
     with pytest.raises(UsageError) as caught:
@@ -804,7 +804,7 @@ def test_toml_that_its_reader_cannot_bear(tmp_path: Path, value: str) -> None:
 
 @pytest.mark.parametrize("value", ['"a\\u0000"', '["b", "a\\u0000"]'])
 def test_names_with_a_nul(tmp_path: Path, value: str) -> None:
-    """The file system has no such names, so the line is named at once."""
+    """Names with a NUL, which no file can have, are reported with their line."""
     path = tmp_path / "r.toml"
     path.write_text(f"[read]\ninputs = {value}\n[sample]\n")
     with pytest.raises(UsageError) as caught:

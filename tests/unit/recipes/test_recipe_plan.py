@@ -1,4 +1,4 @@
-"""Recipes to plans."""
+"""Converts recipes to plans."""
 
 import os
 from dataclasses import replace
@@ -45,7 +45,7 @@ def _plan(text: str, *settings: str) -> Plan:
 
 
 def _inputs(text: str) -> list[Input]:
-    """All files that are read."""
+    """All files that the plan reads."""
     return Destination(_plan(text)).inputs
 
 
@@ -63,11 +63,11 @@ OURS = (
     b'{"id": "70bbf81c1f01a23af69e2c2b1346a9b7", "group": "g", '
     b'"prompt": "Q", "chosen": "A", "rejected": "B"}\n'
 )
-"""A row as we write them."""
+"""A row as prefpairs writes it."""
 
 
 def _write(plan: Plan, *, keep_if_same: bool = False, content: bytes = OURS) -> list[str]:
-    """Write the same to every output; their names."""
+    """Write the same to every output; returns the outputs' names."""
     plan = replace(plan, write=replace(plan.write, keep_if_same=keep_if_same))
     with (
         FileTransaction() as transaction,
@@ -85,7 +85,7 @@ def _told(text: str) -> tuple[list[str], str | None]:
 
 
 def test_plan_of_pairs() -> None:
-    """Without [pair] the inputs are pairs already."""
+    """Without [pair], the inputs are pairs."""
     plan = _plan(
         "[read]\ninputs = ['in.jsonl', 'more.jsonl']\nlimit = 3\non_error = 'skip'\n"
         "temp_dir = '.'\n[sample]\nmax_pairs = 2\n"
@@ -97,7 +97,7 @@ def test_plan_of_pairs() -> None:
 
 
 def test_plan_of_rollouts() -> None:
-    """With it they are rollouts; both see the same reading."""
+    """With [pair], the inputs are rollouts, with all options of reading."""
     plan = _plan(
         f"{READ}from = 'nat'\nscore = 'x:2'\ntemp_dir = '.'\n"
         "[pair]\nstrategy = 'adjacent'\nmin_gap = 0.5\norder = 'key'\n"
@@ -111,14 +111,14 @@ def test_plan_of_rollouts() -> None:
 
 
 def test_plan_of_candidates() -> None:
-    """[extract] alone writes what [read] gives."""
+    """[extract] alone writes the candidates."""
     plan = _plan(f"{READ}from = 'nat'\n[extract]\n")
     assert isinstance(plan.read, ReadPlan)
     assert (plan.makes, plan.pair, plan.read.source) == ("candidates", None, "nat")
 
 
 def test_stages_of_a_plan() -> None:
-    """In the order in which they stand, each with its own words; [split] parts the rest."""
+    """Stages are in order, each with its own options; [split] divides the rest."""
     plan = _plan(
         "[write]\nout_dir = 'd'\n[sample]\nseed = 1\nfraction = 0.5\n[filter]\nmin_gap = 1\n"
         f"{READ}[dedupe]\nby = 'prompt'\n[split]\nseed = 2\nexact = true\n"
@@ -132,7 +132,7 @@ def test_stages_of_a_plan() -> None:
 
 
 def test_plan_of_defaults() -> None:
-    """A table without words is a stage with the words of the command line."""
+    """A table without keys is a stage with the defaults of the command line."""
     plan = _plan(f"{READ}[pair]\n[dedupe]\n[split]\n[write]\nout_dir = 'd'\n")
     assert plan.pair is not None
     assert (plan.pair.read.inputs, plan.pair.read.options) == ([IN], ReadOptions())
@@ -141,7 +141,7 @@ def test_plan_of_defaults() -> None:
 
 
 def test_no_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Standard input, unless it is a terminal; an empty list is a mistake."""
+    """Standard input, unless it is a terminal; an empty list is rejected."""
     monkeypatch.setattr("sys.stdin", None)
     for text in ("[sample]\nmax_pairs = 1\n", "[read]\n[pair]\n", "[read]\ninputs = '-'\n[pair]\n"):
         assert _plan(text).read.inputs == [Input("-", "stdin", layouts=LAYOUTS)]
@@ -150,7 +150,7 @@ def test_no_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_companions_of_rollouts() -> None:
-    """They are passed over, and counted as such."""
+    """They are skipped and counted."""
     Path("runs").mkdir()
     for name in ("rollouts.jsonl", "rollouts_materialized_inputs.jsonl"):
         Path("runs", name).write_bytes(b"x")
@@ -160,21 +160,21 @@ def test_companions_of_rollouts() -> None:
 
 
 def test_references_are_read_too() -> None:
-    """Benchmarks stand behind the inputs."""
+    """References are listed after the inputs."""
     text = f"{READ}[dedupe]\nagainst = 'bench.jsonl'\n"
     assert _inputs(text) == [IN, Input("bench.jsonl", "bench.jsonl")]
     assert _plan(text).read.inputs == [IN]
 
 
 def test_tokenizer_is_read_too() -> None:
-    """The result depends on it as on any other file."""
+    """The tokenizer is listed, since the result depends on it."""
     Tokenizer(WordLevel({"a": 0}, unk_token="a")).save("t.json")  # noqa: S106 - no password
     text = f"{READ}[filter]\nmax_tokens = 9\ntokenizer = 't.json'\n"
     assert _inputs(text) == [IN, Input("t.json", "t.json")]
 
 
 def test_what_makes_texts_is_read_too() -> None:
-    """A tokenizer and a template that rollouts are read with."""
+    """The tokenizer and the template for reading rollouts are listed."""
     Tokenizer(WordLevel({"a": 0}, unk_token="a")).save("t.json")  # noqa: S106 - no password
     Path("t.jinja").write_text("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}")
     words = "tokenizer = 't.json'\nprompt_template = 't.jinja'\n"
@@ -183,7 +183,7 @@ def test_what_makes_texts_is_read_too() -> None:
 
 
 def test_template_is_read_too() -> None:
-    """So does the form of examples on a chat template."""
+    """The chat template for export is listed."""
     Path("t.jinja").write_text("{% for m in messages %}{{ m.content }}{% endfor %}", "utf-8")
     text = f"{READ}[export]\nto = 'trl'\ntemplate = 't.jinja'\n"
     assert _inputs(text) == [IN, Input("t.jinja", "t.jinja")]
@@ -221,20 +221,20 @@ def test_template_is_read_too() -> None:
     ],
 )
 def test_place_of_words_that_do_not_fit(text: str, sentence: str) -> None:
-    """What the commands themselves say of their words, with the line where they stand."""
+    """Errors of the options are those of the commands, with the line."""
     assert _told(text)[0] == [sentence]
 
 
 @pytest.mark.parametrize("more", ["", "[export]\nto = 'trl'\n"])
 def test_groups_that_are_neighbours(more: str) -> None:
-    """Pairs may be made group by group where nothing else waits for them."""
+    """assume_grouped is kept if no later step needs all pairs."""
     plan = _plan(f"{READ}[pair]\nassume_grouped = true\n{more}")
     assert plan.pair is not None
     assert plan.pair.options.assume_grouped is True
 
 
 def test_sides_by_name() -> None:
-    """A recipe that only exports keeps files named train and val apart, if it writes a folder."""
+    """A recipe that only exports keeps files named train and val apart if it writes a folder."""
     Path("val.jsonl").touch()
     reading = "[read]\ninputs = ['in.jsonl', 'val.jsonl']\n[export]\nto = 'trl'\n[write]\n"
     val = Input("val.jsonl", "val.jsonl", layouts=LAYOUTS)
@@ -243,13 +243,13 @@ def test_sides_by_name() -> None:
 
 
 def test_input_that_is_not_there() -> None:
-    """Trouble of the file system, as on the command line."""
+    """A missing input is an error of the file system, as on the command line."""
     with pytest.raises(FileError) as caught:
         _plan("[read]\ninputs = 'none.jsonl'\n[pair]\n")
     assert (caught.value.path, caught.value.problem) == ("none.jsonl", "no such file")
 
 
-# Where the result goes ---------------------------------------------------------------------
+# Outputs -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_input_that_is_not_there() -> None:
     ],
 )
 def test_destination_of_one_file(write: str, outputs: list[str], manifest: str | None) -> None:
-    """The manifest is next to it, if it is a file."""
+    """The manifest is next to the output, if that is a file."""
     plan = _plan(f"{READ}[pair]\n[write]\n{write}\n")
     assert (Destination(plan).paths, _manifest(plan)) == (outputs, manifest)
 
@@ -285,7 +285,7 @@ def test_destination_of_one_file(write: str, outputs: list[str], manifest: str |
 def test_destination_of_sides(
     split: str, write: str, outputs: list[str], manifest: str | None
 ) -> None:
-    """A file per side; files of sides that were not asked for are removed."""
+    """One file per split; files of other splits are removed."""
     plan = _plan(f"{READ}[split]\n{split}\n[write]\nout_dir = 'd'\n{write}\n")
     assert (Destination(plan).paths, _manifest(plan)) == (outputs, manifest)
     Path("d").mkdir()
@@ -322,7 +322,7 @@ def test_destination_of_sides(
     ],
 )
 def test_destination_that_does_not_fit(text: str, sentence: str, hint: str) -> None:
-    """One file goes with no split, a folder with one."""
+    """A split needs a folder, and a single output needs no split."""
     assert _told(f"{READ}{text}") == ([sentence], hint)
 
 
@@ -338,7 +338,7 @@ def test_destination_that_does_not_fit(text: str, sentence: str, hint: str) -> N
     ],
 )
 def test_opened(text: str, sides: list[str], files: list[str]) -> None:
-    """An output a side; what would not change keeps its time if that is asked."""
+    """One output per split; with keep_if_same, unchanged files keep their time."""
     plan = _plan(text)
     assert _write(plan, keep_if_same=True) == sides
     for path in files:
@@ -355,7 +355,7 @@ def test_opened(text: str, sides: list[str], files: list[str]) -> None:
 
 @pytest.mark.parametrize("read", ["in.jsonl", "bench.jsonl"])
 def test_output_over_what_is_read(read: str) -> None:
-    """Neither an input nor a benchmark is written over."""
+    """Neither an input nor a reference is overwritten."""
     before = Path(read).read_bytes()
     plan = _plan(f"{READ}[dedupe]\nagainst = 'bench.jsonl'\n[write]\noutput = './{read}'\n")
     with pytest.raises(UsageError, match="is both input and output"):
@@ -363,11 +363,11 @@ def test_output_over_what_is_read(read: str) -> None:
     assert Path(read).read_bytes() == before
 
 
-# What would be done ------------------------------------------------------------------------
+# --dry-run ---------------------------------------------------------------------------------
 
 
 def test_outline() -> None:
-    """Recipe, files with their sizes, stages with the words that were written or set, results."""
+    """Recipe, files with sizes, stages with the options given, and outputs."""
     outline = _outline(
         "[read]\ninputs = ['in.jsonl', 'more.jsonl']\nlimit = 3\n[pair]\nmin-gap = 0.5\n"
         "strategy = 'adjacent'\n[dedupe]\nagainst = ['bench.jsonl']\n[split]\nexact = true\n"
@@ -390,7 +390,7 @@ def test_outline() -> None:
 
 
 def test_outline_of_streams(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What has no size and no name."""
+    """Streams have no size and no name."""
     monkeypatch.setattr("sys.stdin", None)
     assert _outline("[pair]\n") == (
         "recipe      r.toml\nread        -\npair        \nwrite       standard output\n"
@@ -399,6 +399,6 @@ def test_outline_of_streams(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("path", ["/dev/stdout", "/dev/null", "/dev/fd/1", "fifo"])
 def test_no_manifest_among_devices(path: str) -> None:
-    """A device has no place beside it, and what went through a pipe cannot be hashed."""
+    """There is no manifest next to a device, and a pipe cannot be hashed."""
     os.mkfifo("fifo")
     assert _manifest(_plan(f"{READ}[pair]\n[write]\noutput = '{path}'\n")) is None

@@ -50,7 +50,7 @@ SIDES = '[split]\nval_fraction = 0.5\nexact = true\n[write]\nout_dir = "data"\n'
 
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twelve questions with four answers each, and folders for what comes of them."""
+    """Twelve questions with four answers each, and folders for results."""
     monkeypatch.chdir(tmp_path)
     for name in ("runs", "data"):
         Path(name).mkdir()
@@ -76,7 +76,7 @@ def _manifest(path: str = "data/manifest.json") -> Any:
     return json.loads(Path(path).read_bytes())
 
 
-# The result --------------------------------------------------------------------------------
+# Results -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def _manifest(path: str = "data/manifest.json") -> Any:
 def test_run(
     capfd: pytest.CaptureFixture[str], text: str, files: list[str], pairs: list[int]
 ) -> None:
-    """Results and their manifest, and nothing else; a summary for the user."""
+    """Only results and their manifest are written; a summary is printed."""
     _run(text, quiet=False)
     assert [*_files("data")] == sorted([*files, "data/manifest.json"])
     assert [len(Path(path).read_bytes().splitlines()) for path in files] == pairs
@@ -100,7 +100,7 @@ def test_run(
 
 @pytest.mark.parametrize("compressed", ["", ".gz"])
 def test_same_as_the_commands(compressed: str) -> None:
-    """One by one they write the same bytes."""
+    """The commands one by one write the same bytes."""
     _run(RECIPE + SIDES)
     one, two = (f"{name}.jsonl{compressed}" for name in ("one", "two"))
     called(
@@ -122,7 +122,7 @@ def test_same_as_the_commands(compressed: str) -> None:
 
 
 def test_pairs_to_standard_output(capfd: pytest.CaptureFixture[str]) -> None:
-    """Without [write] there is no file at all, and no manifest."""
+    """Without [write], there is no file and no manifest."""
     _run(RECIPE)
     assert len(capfd.readouterr().out.splitlines()) == 24
     assert sorted(os.listdir()) == ["data", "recipe.toml", "runs"]
@@ -130,7 +130,7 @@ def test_pairs_to_standard_output(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_recipe_of_another_name(capfd: pytest.CaptureFixture[str]) -> None:
-    """Paths in it are seen from where it is run."""
+    """Paths in a recipe are relative to the working directory."""
     Path("runs/r.toml").write_text(RECIPE + WHOLE, "utf-8")
     _run(None, recipe="runs/r.toml", settings=["sample.per_group=1"])
     assert (len(Path("data/o.jsonl").read_bytes().splitlines()), capfd.readouterr().err) == (12, "")
@@ -138,18 +138,18 @@ def test_recipe_of_another_name(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_sides_of_an_earlier_run() -> None:
-    """They go."""
+    """Splits of an earlier run are removed."""
     _run(RECIPE + SIDES, settings=["split.test_fraction=0.25"])
     assert "data/test.jsonl" in _files("data")
     _run(RECIPE + SIDES)
     assert [*_files("data")] == ["data/manifest.json", "data/train.jsonl", "data/val.jsonl"]
 
 
-# The manifest ------------------------------------------------------------------------------
+# Manifests ---------------------------------------------------------------------------------
 
 
 def test_manifest_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each option that was in force, seeds included, and each file with its records."""
+    """Each option in effect, including seeds, and each file with its number of records."""
     Path("bench.jsonl").write_bytes(b'{"prompt": "Q0"}\n{"prompt": "Q1"}\n')
     _run(RECIPE + SIDES, settings=["dedupe.against=bench.jsonl", "sample.seed=7"])
     manifest = _manifest()
@@ -197,7 +197,7 @@ def test_manifest_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_benchmark_of_the_name_of_an_input() -> None:
-    """The records of one file are not those of another."""
+    """If an input is also the reference, its records are counted only as an input."""
     Path("in.jsonl").write_bytes(b'{"prompt": "Q0"}\n')
     _run(settings=["dedupe.against=in.jsonl"])
     assert [file.get("records") for file in _manifest()["inputs"]] == [48, None]
@@ -205,7 +205,7 @@ def test_benchmark_of_the_name_of_an_input() -> None:
 
 @pytest.mark.parametrize("text", [RECIPE + WHOLE, RECIPE + SIDES])
 def test_same_bytes_on_a_second_run(text: str) -> None:
-    """Nothing of the time or of the machine is in them."""
+    """Nothing in them depends on the time or the machine."""
     _run(text)
     first = _files("data")
     _run(text)
@@ -215,7 +215,7 @@ def test_same_bytes_on_a_second_run(text: str) -> None:
 
 @pytest.mark.parametrize("text", [RECIPE + WHOLE, RECIPE + SIDES])
 def test_same_bytes_in_another_place(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    """The same tree elsewhere, and the same run from another folder of it, give the same bytes."""
+    """The same tree elsewhere, and a run from another folder, give the same bytes."""
     _run(text)
     first = _files("data")
     Path("else/where/data").mkdir(parents=True)
@@ -240,7 +240,7 @@ def test_same_bytes_in_another_place(monkeypatch: pytest.MonkeyPatch, text: str)
 
 
 def test_standard_input_is_in_no_manifest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It cannot be looked at again."""
+    """Standard input cannot be verified, so there is no manifest."""
     monkeypatch.setattr("sys.stdin", io.StringIO())
     with open("runs/in.jsonl", "rb") as file:
         before = os.dup(0)
@@ -254,13 +254,13 @@ def test_standard_input_is_in_no_manifest(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_large_seed() -> None:
-    """A seed is any whole number, as on the command line."""
+    """Seeds may be any integer, as on the command line."""
     _run(settings=[f"sample.seed={2**70}"])
     assert _manifest()["stages"]["sample"]["seed"] == 2**70
 
 
 def test_manifest_elsewhere() -> None:
-    """Where [write] says; then there is none next to the output."""
+    """[write] sets the manifest's path; then there is none next to the output."""
     _run(settings=["write.manifest=m.json"])
     assert [*_files("data")] == ["data/o.jsonl"]
     assert _manifest("m.json")["outputs"][0]["path"] == "data/o.jsonl"
@@ -268,7 +268,7 @@ def test_manifest_elsewhere() -> None:
 
 @pytest.mark.parametrize("kind", ["a file", "a folder"])
 def test_an_input_behind_a_link(kind: str) -> None:
-    """It is listed as it was named: where the link leads elsewhere later, `verify` sees that."""
+    """It is listed as it was named, so `verify` notices if the link is changed."""
     Path("runs/1").mkdir()
     shutil.move("runs/in.jsonl", "runs/1/in.jsonl")
     shutil.copytree("runs/1", "runs/2")
@@ -291,7 +291,7 @@ def test_an_input_behind_a_link(kind: str) -> None:
 
 
 def test_manifest_of_another_recipe() -> None:
-    """Two recipes do not share one; nothing is written."""
+    """Two recipes cannot share a manifest, and nothing is written."""
     _run()
     before = _files("data")
     shutil.copy("recipe.toml", "other.toml")
@@ -300,11 +300,11 @@ def test_manifest_of_another_recipe() -> None:
     assert _files("data") == before
 
 
-# Before anything is done -------------------------------------------------------------------
+# Before the run ----------------------------------------------------------------------------
 
 
 def test_dry_run(capfd: pytest.CaptureFixture[str]) -> None:
-    """What would be done, on standard output; no file appears or changes."""
+    """--dry-run prints the plan to standard output; no file appears or changes."""
     _run(dry_run=True, depfile="x.d", summary="s.json", settings=["pair.min_gap=0.5"])
     captured = capfd.readouterr()
     assert captured.err == ""
@@ -360,7 +360,7 @@ def test_dry_run_over_an_earlier_one() -> None:
 def test_words_that_do_not_fit(
     text: str, words: dict[str, Any], error: type[Exception], *, keep: bool
 ) -> None:
-    """They are reported before anything is written, and no input is written over."""
+    """Contradictory options are rejected before writing, and no input is overwritten."""
     Path("recipe.toml").write_text(text, "utf-8")
     before = _files(".")
     with pytest.raises(error):
@@ -369,7 +369,7 @@ def test_words_that_do_not_fit(
 
 
 def test_depfile_that_cannot_be() -> None:
-    """A name that make cannot hold is reported before anything is written."""
+    """A name that make cannot represent is rejected before anything is written."""
     shutil.copy("runs/in.jsonl", "a;b.jsonl")
     with pytest.raises(UsageError, match="make has no way"):
         _run(settings=["read.inputs=a;b.jsonl"], depfile="x.d")
@@ -377,7 +377,7 @@ def test_depfile_that_cannot_be() -> None:
 
 
 def test_names_that_are_no_text() -> None:
-    """A manifest is JSON: such a name is reported before anything is written."""
+    """A name that JSON cannot represent is rejected before anything is written."""
     odd = os.fsdecode(b"odd\xff.jsonl")
     shutil.copy("runs/in.jsonl", odd)
     with pytest.raises(UsageError, match="not UTF-8"):
@@ -386,19 +386,19 @@ def test_names_that_are_no_text() -> None:
 
 
 def test_place_of_a_wrong_word() -> None:
-    """With its line."""
+    """The error has the line of the key."""
     with pytest.raises(UsageError) as caught:
         _run(f"{RECIPE}{WHOLE}outptu = 3\n")
     assert error_sentences(caught.value)[0] == ["recipe.toml:15: unknown word in [write]: outptu"]
 
 
-# How it ends -------------------------------------------------------------------------------
+# Ends of runs ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", [RECIPE + WHOLE, RECIPE + SIDES])
 @pytest.mark.parametrize("keep", [False, True])
 def test_run_that_fails(text: str, *, keep: bool) -> None:
-    """A gate, nothing left, a bad row: old results and their manifest stay, and no rule is made."""
+    """A gate, an empty result or a bad row keeps the old files, and writes no depfile."""
     _run(text)
     before = _files("data")
     with pytest.raises(GateNotMet):
@@ -414,7 +414,7 @@ def test_run_that_fails(text: str, *, keep: bool) -> None:
 
 
 def test_words_of_telling_on_both_sides() -> None:
-    """[write] and the command line are both heard; the command line wins where one can."""
+    """Gates of both apply; for single values, the command line overrides [write]."""
     written = 'require = "pairs>=1"\nsummary = "w.json"\n'
     _run(f"{RECIPE}{WHOLE}{written}")
     assert [*_files(".")][-1] == "w.json"
@@ -433,7 +433,7 @@ def test_words_of_telling_on_both_sides() -> None:
 
 
 def test_quiet_recipe(capfd: pytest.CaptureFixture[str]) -> None:
-    """[write] may ask for silence, and for no fuss about an empty result."""
+    """The keys quiet and allow_empty work in [write]."""
     text = f"{RECIPE}{WHOLE}quiet = true\nallow_empty = true\n"
     _run(text, quiet=False, settings=["filter.min_gap=9"])
     assert capfd.readouterr().err == ""
@@ -442,7 +442,7 @@ def test_quiet_recipe(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_gate_on_a_stage() -> None:
-    """The summary of a recipe with [pair] has candidates and stages, one without has rows."""
+    """With [pair], the summary has candidates and stages, without it rows."""
     _run(
         require=[
             "candidates.kept==48",
@@ -458,7 +458,7 @@ def test_gate_on_a_stage() -> None:
 
 
 def test_input_that_changes_under_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also behind its back: no manifest tells of a file that was not what was read."""
+    """No manifest lists a file that changed during the run, even with the same size and time."""
     check = "prefpairs.engine.required_counts.Gate.check"
 
     def meddle(*_: object) -> None:
@@ -489,14 +489,14 @@ def test_depfile() -> None:
     ("settings", "target"), [(["write.manifest=m.json"], "m.json"), ([], "data/manifest.json")]
 )
 def test_target_of_a_depfile(settings: list[str], target: str) -> None:
-    """The manifest, wherever it is."""
+    """The target is the manifest, wherever it is."""
     _run(depfile="x.d", settings=settings)
     assert Path("x.d").read_text("utf-8").startswith(f"{target}: ")
 
 
 @pytest.mark.parametrize("text", [RECIPE + WHOLE, RECIPE + SIDES])
 def test_keep_if_same(text: str) -> None:
-    """What would not change keeps its time; the manifest, as a stamp, is new each time."""
+    """Unchanged files keep their time; the manifest gets a new one each time."""
     _run(text, keep_if_same=True)
     results = [path for path in _files("data") if path != "data/manifest.json"]
     for path in _files("data"):
@@ -513,7 +513,7 @@ def test_keep_if_same(text: str) -> None:
 
 
 def test_side_that_stays_while_another_changes() -> None:
-    """Each file is looked at on its own."""
+    """Each split is compared by itself."""
     text = RECIPE.replace('order = "shuffle"\n', "") + SIDES.replace("exact = true\n", "")
     _run(text, keep_if_same=True)
     for path in _files("data"):
@@ -526,7 +526,7 @@ def test_side_that_stays_while_another_changes() -> None:
 
 
 def test_without_keep_if_same() -> None:
-    """Everything is new."""
+    """Without it, all files get a new time."""
     for text in (RECIPE + WHOLE, RECIPE + SIDES):
         _run(text)
         for path in _files("data"):
@@ -537,6 +537,6 @@ def test_without_keep_if_same() -> None:
 
 
 def test_depfile_of_nothing() -> None:
-    """Without a manifest and without a file there is no target that could have dependencies."""
+    """Without a manifest or a file, a depfile would have no target."""
     with pytest.raises(UsageError):
         _run(RECIPE, depfile="x.d")

@@ -1,4 +1,4 @@
-"""Whether files are still what a manifest says."""
+"""Whether files still match a manifest."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from prefpairs.plan import InputPlan, ManifestPlan, Plan, WritePlan
 
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A manifest of a recipe, two inputs and an output."""
+    """A manifest with a recipe, two inputs and an output."""
     monkeypatch.chdir(tmp_path)
     Path("r.toml").write_bytes(b"[sample]\n")
     for name in ("a.jsonl", "b.jsonl"):
@@ -47,13 +47,13 @@ def _said(capsys: pytest.CaptureFixture[str], path: str = "m.json") -> str:
 
 
 def test_nothing_changed(capsys: pytest.CaptureFixture[str]) -> None:
-    """How many files were looked at, on standard error."""
+    """Prints the number of files that were checked to standard error."""
     assert _said(capsys) == "m.json: 4 files as they were\n"
 
 
 @pytest.mark.parametrize("identity", [1, 3])
 def test_another_identity_is_said(capsys: pytest.CaptureFixture[str], identity: int) -> None:
-    """The files are what they were, but a new run would give other ids; 0.1 did not say which."""
+    """The files match, but a note says that a new run would give other IDs."""
     manifest = json.loads(Path("m.json").read_bytes()) | {"prefpairs": "0.1.0"}
     del manifest["identity"]
     Path("m.json").write_text(json.dumps(manifest | ({"identity": 3} if identity > 1 else {})))
@@ -66,7 +66,7 @@ def test_another_identity_is_said(capsys: pytest.CaptureFixture[str], identity: 
 
 
 def test_manifest_without_a_recipe(capsys: pytest.CaptureFixture[str]) -> None:
-    """What is not there is not counted."""
+    """A missing recipe is not counted."""
     manifest = json.loads(Path("m.json").read_bytes())
     manifest |= {"recipe": None, "inputs": []}
     Path("odd\x1b.json").write_text(json.dumps(manifest), "utf-8")
@@ -74,14 +74,14 @@ def test_manifest_without_a_recipe(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_time_is_no_difference(capsys: pytest.CaptureFixture[str]) -> None:
-    """Bytes count."""
+    """Only the bytes of a file matter, not its time."""
     Path("a.jsonl").unlink()
     Path("a.jsonl").write_bytes(b"abc")
     assert _said(capsys) == "m.json: 4 files as they were\n"
 
 
 def test_files_that_differ(capsys: pytest.CaptureFixture[str]) -> None:
-    """A sentence for each, exit 1."""
+    """A sentence for each, and exit 1."""
     Path("r.toml").write_bytes(b"[filter]\n")
     Path("b.jsonl").write_bytes(b"")
     Path("o.jsonl").unlink()
@@ -100,7 +100,7 @@ def test_files_that_differ(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_folder_in_the_place_of_a_file() -> None:
-    """It is no regular file, and the others are looked at all the same."""
+    """A folder is no regular file; the other files are still checked."""
     Path("o.jsonl").unlink()
     Path("o.jsonl").mkdir()
     Path("a.jsonl").unlink()
@@ -110,7 +110,7 @@ def test_folder_in_the_place_of_a_file() -> None:
 
 
 def test_no_manifest() -> None:
-    """Neither a file of pairs nor one that is not there is one."""
+    """A file of pairs is no manifest, and a missing file is an error."""
     with pytest.raises(BadInput, match="no manifest"):
         verify(asked=VerifyOptions(manifest="a.jsonl"))
     with pytest.raises(FileError):
@@ -118,7 +118,7 @@ def test_no_manifest() -> None:
 
 
 def test_devices_are_no_files() -> None:
-    """What has no end is not read to its end."""
+    """A device is reported, and not read to its end."""
     manifest = json.loads(Path("m.json").read_bytes())
     manifest["inputs"][0]["path"] = "/dev/zero"
     Path("m.json").write_text(json.dumps(manifest))
@@ -128,7 +128,7 @@ def test_devices_are_no_files() -> None:
 
 
 def test_no_name_holds_a_nul() -> None:
-    """A manifest that says so is none."""
+    """A manifest with a NUL in a name is invalid."""
     manifest = json.loads(Path("m.json").read_bytes())
     manifest["recipe"]["path"] = "a\0b"
     Path("m.json").write_text(json.dumps(manifest))
@@ -138,7 +138,7 @@ def test_no_name_holds_a_nul() -> None:
 
 @pytest.mark.parametrize("kind", ["pipe", "/dev/zero", "huge"])
 def test_no_manifest_comes_out_of_a_device(kind: str) -> None:
-    """Nobody waits for a pipe, and nothing without an end is read."""
+    """Pipes, devices and huge files are rejected as manifests without being read."""
     path = kind if kind.startswith("/") else "strange.json"
     if kind == "pipe":
         os.mkfifo(path)
@@ -150,7 +150,7 @@ def test_no_manifest_comes_out_of_a_device(kind: str) -> None:
 
 
 def test_a_pipe_in_the_place_of_a_file() -> None:
-    """It is not waited for, also if it comes there after it was looked at."""
+    """A pipe does not block, even if it appears after the file was checked."""
     Path("o.jsonl").unlink()
     os.mkfifo("o.jsonl")
     with pytest.raises(FilesDiffer) as caught:
@@ -161,7 +161,7 @@ def test_a_pipe_in_the_place_of_a_file() -> None:
 
 
 def test_a_manifest_of_nothing() -> None:
-    """It vouches for nothing, so it is not said to be right."""
+    """A manifest that lists no file is rejected, since it verifies nothing."""
     manifest = json.loads(Path("m.json").read_bytes())
     manifest |= {"recipe": None, "inputs": [], "outputs": []}
     Path("m.json").write_text(json.dumps(manifest))
