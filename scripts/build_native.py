@@ -1,7 +1,7 @@
 """Build the native core, and install it into the environment of this Python.
 
 The wheel is built once for each state of `native/` and kept in `native/target`, for all virtual
-environments. Where it cannot be built, one line says why: prefpairs works without it. With
+environments. If it cannot be built, one line says why: prefpairs works without it. With
 PREFPAIRS_NATIVE=require that is an error, and with PREFPAIRS_NATIVE=0 nothing is done.
 """
 
@@ -24,11 +24,11 @@ IMPATIENT = {
     "PIP_DEFAULT_TIMEOUT": "10",
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
 }
-"""A registry that cannot be reached costs seconds."""
+"""So that an unreachable registry costs only seconds."""
 
 
 class CannotBuild(Exception):
-    """Why there is no wheel."""
+    """The wheel could not be built, for this reason."""
 
 
 def main() -> int:
@@ -63,7 +63,7 @@ def main() -> int:
 
 
 def _digest_of_sources() -> str:
-    """Names the state of `native/`: other bytes, names or files give another digest."""
+    """Identifies the state of `native/` by bytes, names and files."""
     digest = hashlib.sha256()
     for path in sorted(NATIVE.rglob("*")):
         if TARGET not in path.parents and path.is_file():
@@ -73,7 +73,7 @@ def _digest_of_sources() -> str:
 
 
 def _wheel(sources: str) -> Path:
-    """The wheel of these sources, built if it was not built before."""
+    """The wheel for these sources, built if it is missing."""
     kept = TARGET / "wheels" / sources
     if not kept.exists():
         _fetch_crates()
@@ -102,7 +102,7 @@ def _fetch_crates() -> None:
 
 
 def _maturin() -> Path:
-    """The program that makes wheels of Rust, from the index of pip."""
+    """The program that makes wheels from Rust, installed with pip."""
     program = TARGET / "maturin" / "bin" / "maturin"
     if not program.exists():
         project = tomllib.loads((NATIVE / "python" / "pyproject.toml").read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""The main job on the sample data, as `make demo` shows it."""
+"""The main job on the sample data, for `make demo`."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ COMMANDS = (
 
 
 def main() -> int:
-    """Show each command, run it, and show the first pair that it wrote."""
+    """Show and run each command, then show its first pair."""
     with tempfile.TemporaryDirectory() as folder:
         pairs = Path(folder, "pairs.jsonl")
         for words in COMMANDS:

@@ -1,6 +1,6 @@
 """Print the lower bound of every dependency in pyproject.toml, as constraints for pip.
 
-`make test-lowest` installs these versions and tests with them, so that what is declared works.
+`make test-lowest` installs these versions and tests with them, so that the declared bounds work.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Any
 
 PYPROJECT = Path(__file__).parent.parent / "pyproject.toml"
 TESTED = "zstd", "parquet", "near", "tokens", "dev"
-"""The extras that are installed for the tests."""
+"""The extras whose lower bounds are tested."""
 
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)>=(?P<lowest>[\w.]+)(?:,[^;]*)?(?P<marker>;.*)?")
 

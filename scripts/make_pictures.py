@@ -1,8 +1,8 @@
-"""Write docs/pictures from the strategies: which candidates of a group each of them joins.
+"""Write docs/pictures: which candidates of a group each strategy pairs.
 
-Dots are candidates, by score; an arc is a pair, its right end the chosen answer. The pairs are
-asked of the strategies themselves, so the pictures cannot say anything else than they do. They
-follow light and dark.
+Dots are candidates, by score; an arc is a pair, its right end the chosen answer. The pairs come
+from the strategies themselves, so the pictures cannot differ from them. They follow light and
+dark themes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,9 +19,9 @@ FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 WIDTH, HEIGHT = 600, 232
 LEFT, RIGHT, FLOOR = 34, 566, 176
 APART = 14
-"""How far dots of equal scores stand from each other."""
+"""The distance of dots with equal scores."""
 STEEPNESS = 0.34
-"""How high an arc is drawn, for its width."""
+"""The height of an arc, relative to its width."""
 
 FEW = (1.0, 0.9, 0.9, 0.6, 0.5, 0.3, 0.0)
 MANY = (
@@ -55,7 +55,7 @@ text { font: 13px system-ui, sans-serif; fill: #57606a; }
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One strategy on one group, and what is drawn around it."""
+    """One strategy on one group, with axis labels and marks."""
 
     strategy: str
     words: str = ""
@@ -66,7 +66,7 @@ class Picture:
 
     @property
     def pairs(self) -> list[Positions]:
-        """What the strategy says."""
+        """The pairs of the strategy."""
         _, strategy = strategy_named(self.strategy)
         digests = [b"%d" % place for place in range(len(self.scores))]
         return list(strategy(Group(self.scores, digests, b"picture"), self.options))
@@ -118,7 +118,7 @@ def drawn(picture: Picture) -> str:
 
 
 def _opening(said: str) -> str:
-    """The head, the colours and the card."""
+    """The head, the colors and the background."""
     size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
     card = f'width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="8"'
     return (
@@ -129,7 +129,7 @@ def _opening(said: str) -> str:
 
 
 def _ground(picture: Picture) -> Iterator[str]:
-    """The axis of scores, and what is shaded or marked on it."""
+    """The axis of scores, with shaded and marked ranges."""
     for low, high in picture.zones:
         left = _x(low) if low > 0 else _x(0) - 14
         right = _x(high) if high < 1 else _x(1) + 14
@@ -149,7 +149,7 @@ def _ground(picture: Picture) -> Iterator[str]:
 
 
 def _arcs(scores: Sequence[float], pairs: Sequence[Positions]) -> Iterator[str]:
-    """A bow for each pair, higher where the gap is wider."""
+    """An arc for each pair, higher for a wider gap."""
     for chosen, rejected in pairs:
         right, left = _place(scores, chosen), _place(scores, rejected)
         top = FLOOR - (right - left) * STEEPNESS
@@ -160,7 +160,7 @@ def _arcs(scores: Sequence[float], pairs: Sequence[Positions]) -> Iterator[str]:
 
 
 def _dots(scores: Sequence[float], used: set[int]) -> Iterator[str]:
-    """A dot for each candidate, full where it is in a pair; letters where there is room."""
+    """A dot for each candidate, filled if it is in a pair, with letters if there is room."""
     few = len(scores) <= len(FEW)
     for number in range(len(scores)):
         x = f"{_place(scores, number):.1f}"
@@ -172,12 +172,12 @@ def _dots(scores: Sequence[float], used: set[int]) -> Iterator[str]:
 
 
 def _x(score: float) -> float:
-    """Where a score stands on the axis."""
+    """The position of a score on the axis."""
     return LEFT + score * (RIGHT - LEFT)
 
 
 def _place(scores: Sequence[float], number: int) -> float:
-    """Where a candidate stands on the axis; equal scores stand side by side, the first leftmost.
+    """The position of a candidate on the axis; equal scores are side by side, the first leftmost.
 
     >>> _place((1.0, 0.5, 0.5), 1), _place((1.0, 0.5, 0.5), 2)
     (293.0, 307.0)

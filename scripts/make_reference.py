@@ -1,6 +1,6 @@
 """Write docs/reference from the code: every command with its options, and the reason codes.
 
-The list of decisions is written, too, from their headings.
+The list of decisions is written from their headings, too.
 """
 
 import inspect
@@ -32,7 +32,7 @@ def pages() -> dict[str, str]:
 
 
 def front_page() -> str:
-    """All commands, with what each does."""
+    """All commands, with descriptions."""
     rows = "".join(f"| [`{name}`]({name}.md) | {line} |\n" for name, line in COMMANDS.items())
     about = "`prefpairs COMMAND [INPUT]... [-o OUTPUT]`; `prefpairs COMMAND --help` says the same."
     reasons = "[Reason codes](reasons.md): why something was lost, changed or noticed."
@@ -48,7 +48,7 @@ def decisions_page() -> str:
 
 
 def command_page(name: str) -> str:
-    """What a command's help says, as Markdown."""
+    """A command's help as Markdown."""
     about = inspect.getdoc(function_of(name)) or ""
     tables = (
         f"\n## {title}\n\n| | |\n|---|---|\n" + "".join(map(row, words))
@@ -58,7 +58,7 @@ def command_page(name: str) -> str:
 
 
 def row(word: Option) -> str:
-    """What there is to say of an option or argument."""
+    """The table row of an option or argument."""
     default = "" if word.told_default is None else f" Default: `{word.told_default}`."
     value = f" {word.metavar}".rstrip().replace("|", "\\|")
     names = [*word.names[:-1], word.names[-1] + value] if word.names else [value.strip()]

@@ -1,4 +1,4 @@
-"""Write sample_data/: small files of every source, with the traps that real ones hold.
+"""Write sample_data/: small files of every source, with the traps that real ones have.
 
 The texts are made up; the shapes are those that the tools themselves write. Run it with
 `make sample-data`; the result is the same on every machine.
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def write_logs() -> None:
-    """Logs of evaluations and agents, each in the folders in which its tool writes it."""
+    """Logs of evaluations and agents, each in the folders that its tool creates."""
     write_lines("verifiers/traces.jsonl", map(dump, verifiers_episodes()))
     write_document("inspect/2026-11-19T09-12-33_sums_Qm3sNVkX.json", inspect_log())
     for name, (result, trajectory) in harbor_trials().items():
@@ -55,7 +55,7 @@ def write_logs() -> None:
 
 
 def traces() -> list[dict[str, Any]]:
-    """Three runs of one task, one of another: errors that were mended, and pairs made of them."""
+    """Three runs of one task, one of another: errors with recoveries, and pairs made from them."""
     asked = [turn("system", "You edit files."), turn("user", "Show the first line of a.py.")]
     wrong = {"name": "cat_file", "arguments": {"path": "a.py"}}
     right = {"name": "read_file", "arguments": {"path": "a.py"}}
@@ -122,7 +122,7 @@ SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 
 
 def write_model(folder: Path) -> None:
-    """A tokenizer of bytes and a few words, and its template, as models have them."""
+    """Write a tokenizer with byte tokens and a few words, and its template, like a model's."""
     folder.mkdir(exist_ok=True)
     (folder / "chat_template.jinja").write_text(CHATML, encoding="utf-8")
     (folder / "tokenizer.json").write_text(dump(tokenizer()) + "\n", encoding="utf-8")
@@ -131,7 +131,7 @@ def write_model(folder: Path) -> None:
 
 
 def tokenizer() -> dict[str, Any]:
-    """A token for each byte, and for the beginnings of a few words."""
+    """A token for each byte, and for the first parts of a few words."""
     plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(0x100) if byte not in plain]
     letters = {byte: chr(byte) for byte in plain}
@@ -184,14 +184,14 @@ def write_document(name: str, value: Any) -> None:
 
 
 def write_text(name: str, text: str) -> None:
-    """Write a file, and the folders that it is in."""
+    """Write a file and create its folders."""
     path = FOLDER / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 
 
 def gym_rollouts() -> list[dict[str, Any]]:
-    """Four tasks of four runs, in the order in which runs end, and one row for each trap."""
+    """Four tasks with four runs each, in the order in which they end, and one row for each trap."""
     scores = {0: (1.0, 0.0, 0.9, 0.1), 1: (1.0,) * 4, 2: (0.3, 0.1 + 0.2, 0, 1)}
     rows = [
         rollout(task, run, question, answer, score)
@@ -201,7 +201,7 @@ def gym_rollouts() -> list[dict[str, Any]]:
     rows = [rows[place * 5 % len(rows)] for place in range(len(rows))]
     rows += [tool_rollout(run, score) for run, score in enumerate((1.0, 0.5, 0.0))]
     rows.append(rows[0])  # written twice by a resumed run
-    rows.append({**rows[1], "reward": 0.55})  # judged twice, with two verdicts
+    rows.append({**rows[1], "reward": 0.55})  # judged twice, with different scores
     rows.append(rollout(4, 0, "Is this fair?", "No.", 0.0) | {"mask_sample": True})
     rows.append(rollout(4, 1, "Is this fair?", "Yes.", 1.0) | {"_ng_failure_class": "timeout"})
     cut_off = rollout(4, 2, "Is this fair?", "Well, on the one hand", 0.0)
@@ -211,13 +211,13 @@ def gym_rollouts() -> list[dict[str, Any]]:
     unjudged = rollout(4, 4, "Is this fair?", "Perhaps.", 0.0)
     del unjudged["reward"]
     rows.append(unjudged)
-    # One task, but the environment dealt another hand each time: two questions.
+    # One task, but the environment's hand differs: two questions.
     rows += [rollout(5, run, f"Your hand: {7 + run}. Hit?", "Hit.", run) for run in range(2)]
     return rows
 
 
 def rollout(task: int, run: int, question: str, answer: str, score: float) -> dict[str, Any]:
-    """One run of one task, with thinking before the answer."""
+    """One run of one task, with reasoning before the answer."""
     thought = {"type": "summary_text", "text": f"Let me think, for the {run + 1}. time."}
     thinking = {"id": f"rs_{task}_{run}", "type": "reasoning", "summary": [thought]}
     message = {
@@ -249,7 +249,7 @@ def rollout(task: int, run: int, question: str, answer: str, score: float) -> di
 
 
 def tool_rollout(run: int, score: float) -> dict[str, Any]:
-    """A run that calls a tool; the environment has the last word, which is cut off."""
+    """A run that calls a tool; it ends with an environment turn, which is removed."""
     row = rollout(
         3, run, "What is a quokka?", ("A small wallaby.", "An animal.", "A bird.")[run], score
     )
@@ -277,7 +277,7 @@ def failed_rollout() -> dict[str, Any]:
 
 
 def gym_without_index() -> list[dict[str, Any]]:
-    """Rows of an early release: no indices, input as text, instructions beside it."""
+    """Rows of an early release: no indexes, input as text, separate instructions."""
     rows = []
     for run, (answer, score) in enumerate((("Paris.", 1), ("Lyon.", 0), ("paris", 1))):
         row = rollout(0, run, "", answer, score)
@@ -291,7 +291,7 @@ def gym_without_index() -> list[dict[str, Any]]:
 
 
 def nat_items() -> list[dict[str, Any]]:
-    """Items of workflow_output.json: ids 1 and "1" are two examples; prompts hold the answer."""
+    """Items of workflow_output.json: IDs 1 and "1" are two examples; prompts include the answer."""
     moves = (("1,1", 0.9), ("0,1", "0.25"), ("0,0", 0.9), ("2,2", None))
     return [
         {
@@ -347,7 +347,7 @@ def scored_answers() -> list[dict[str, Any]]:
 
 
 def grouped_answers() -> list[dict[str, Any]]:
-    """Rows that hold several answers to one prompt."""
+    """Rows with several answers to one prompt."""
     return [
         {
             "prompt": "Name a fruit.",
@@ -392,7 +392,7 @@ def experiences() -> list[dict[str, Any]]:
     masked_out = "[This experience is masked out due to overlong prompt]"
     rows.append(experience(6, 0, 5, masked_out, 0.0) | {"truncate_status": "prompt_truncated"})
     rows.append(experience(6, 0, 6, "NaN", float("nan")))
-    call = experience(6, 1, 4, "", 1.0)  # of the tool that the model called nothing is left
+    call = experience(6, 1, 4, "", 1.0)  # the tool call is lost in this format
     del call["prompt_text"], call["response_text"]
     rows.append(call)
     rows += [episode(run, score) for run, score in enumerate((1.0, 0.0))]
@@ -405,7 +405,7 @@ def experiences() -> list[dict[str, Any]]:
 
 
 def experience(batch: int, task: int, run: int, answer: str, score: float) -> dict[str, Any]:
-    """One answer to a rendered prompt. `type` is what such rows say, whatever they are."""
+    """One answer to a rendered prompt. `type` is what such rows have, whatever they are."""
     asked = f"<|im_start|>user\n{QUESTIONS[task][0]}<|im_end|>\n<|im_start|>assistant\n"
     return {
         "eid": {"batch": batch, "task": task, "run": run, "step": 0, "suffix": f"{run:06x}"},
@@ -424,7 +424,7 @@ def experience(batch: int, task: int, run: int, answer: str, score: float) -> di
 
 
 def episode(run: int, score: float) -> dict[str, Any]:
-    """A run of several turns: the model speaks, the environment answers."""
+    """A run of several turns: the model and the environment alternate."""
     row = experience(6, 2, run, "", score)
     del row["prompt_text"], row["response_text"]
     said = ("Open the door.", "The door is open.", ("Go in.", "Wait.")[run])

@@ -21,12 +21,12 @@ FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--font-render-hinting=none"]
 
 MODELS = {"base": 0.35, "sft-step-200": 0.55, "sft-step-400": 0.65, "teacher": 0.85}
-"""How often each gets a sum right."""
+"""How often each model gets a product right."""
 
 TASKS, ANSWERS = 240, 8
 
 COLUMNS, LINES = 100, 48
-"""The size of the terminal that is shown."""
+"""The size of the terminal in the picture."""
 
 ASKED = ["--strategy", "exhaustive", "--keep", "model"]
 
@@ -89,7 +89,7 @@ def rollout(task: int, chance: random.Random) -> dict[str, object]:
 
 
 def shoot_stats(browser: Browser, folder: Path) -> None:
-    """The first lines of stats, as a dark terminal has them."""
+    """The first lines of stats, as in a dark terminal."""
     words = ["stats", *ASKED, "rollouts.jsonl"]
     lines = [f"$ prefpairs {' '.join(words)}", *on_a_terminal(words, folder).splitlines()]
     console = Console(record=True, file=io.StringIO(), width=COLUMNS, force_terminal=True)
@@ -101,7 +101,7 @@ def shoot_stats(browser: Browser, folder: Path) -> None:
 
 
 def on_a_terminal(words: list[str], folder: Path) -> str:
-    """What the program shows on a terminal."""
+    """The output of the program on a terminal."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (LINES, COLUMNS))
     with subprocess.Popen(
@@ -119,7 +119,7 @@ def on_a_terminal(words: list[str], folder: Path) -> str:
 
 
 def read(descriptor: int) -> bytes:
-    """What has come; nothing once nobody has the other end any more."""
+    """The available output; empty once the other end is closed."""
     try:
         return os.read(descriptor, 1 << 16)
     except OSError:

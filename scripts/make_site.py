@@ -1,8 +1,8 @@
-"""Build docs/ into site/: pages that open from the disk and ask no other host for anything.
+"""Build docs/ into site/: pages that open from disk and request nothing from other hosts.
 
-The pages are copied to .site/, with those of the project that stand elsewhere; links between
-them are turned to where they now are; Sphinx makes HTML of them and stops at every link that leads
-nowhere. Then the HTML is searched for anything that a browser would fetch from outside.
+The pages are copied to .site/, with the project's pages from elsewhere; links between
+them are adapted; Sphinx makes HTML of them and stops at every broken link.
+Then the HTML is searched for anything that a browser would fetch from other hosts.
 """
 
 import re
@@ -27,7 +27,7 @@ ELSEWHERE = {
     "sample_data/README.md": "project/sample-data.md",
     "examples/data-repo/README.md": "project/data-repo.md",
 }
-"""Pages outside of docs/ that belong to the site, and where they stand in it."""
+"""Pages outside docs/ that belong to the site, and their places in it."""
 
 NAVIGATION = {
     "Start here": ["tutorial"],
@@ -69,8 +69,7 @@ NAVIGATION = {
         "project/data-repo",
     ],
 }
-"""Pages in the order in which they are listed. Those that do not exist are left out; those that
-nobody names come last."""
+"""Pages in the order of the navigation; missing ones are skipped, and unlisted ones come last."""
 
 _CODE = re.compile(r"(^ *```.*?^ *```$|`[^`\n]*`)", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)\s#]+)(#[^)\s]*)?(?=\))")
@@ -90,7 +89,7 @@ _OUTSIDE_IN_STYLE = re.compile(r"(?:url\(|@import)\s*['\"]?\s*((?:https?:)?//[^'
 
 
 class LinkLeavesSite(Exception):
-    """A page links to a file that is no part of the site, or is not there at all."""
+    """A page links to a file that is not part of the site, or does not exist."""
 
 
 def main() -> int:
@@ -116,7 +115,7 @@ def main() -> int:
 
 
 def stage(root: Path, target: Path) -> None:
-    """Copy the pages and pictures of a repository, with links that hold in the site."""
+    """Copy the pages and pictures of a repository, with links adapted to the site."""
     pages = places(root)
     for source, place in pages.items():
         written = target / place
@@ -133,7 +132,7 @@ def stage(root: Path, target: Path) -> None:
 
 
 def places(root: Path) -> dict[str, str]:
-    """Where each file of the repository stands in the site; a README is its folder's index."""
+    """The place of each file in the site; a README is its folder's index."""
     docs = root / "docs"
     files = sorted(path.relative_to(docs).as_posix() for path in docs.rglob("*") if path.is_file())
     found = {f"docs/{name}": _as_index(name) for name in files}
@@ -152,7 +151,7 @@ def _as_index(name: str) -> str:
 
 
 def relinked(text: str, source: str, pages: dict[str, str]) -> str:
-    """A page whose links to files lead to where these stand in the site; code stays as it is.
+    """A page with its links to files adapted to the site; code is unchanged.
 
     >>> relinked("[a](../b.md#c) `x`", "docs/a.md", {"docs/a.md": "a.md", "b.md": "d/b.md"})
     '[a](d/b.md#c) `x`'
@@ -172,9 +171,9 @@ def relinked(text: str, source: str, pages: dict[str, str]) -> str:
 
 
 def listed(names: Sequence[str]) -> dict[str, list[tuple[str, list[str]]]]:
-    """The lists of pages that navigation is made of, under the page that has them.
+    """The lists of pages in the navigation, by the page that contains them.
 
-    A folder with an index of its own lists its pages there, so that they fold away.
+    A folder with its own index lists its pages there, so that they can be folded.
 
     >>> listed(["index", "strategies", "concepts", "new", "reference/index", "reference/pair"])
     {'reference/index': [('', ['pair'])], \
@@ -199,13 +198,13 @@ def listed(names: Sequence[str]) -> dict[str, list[tuple[str, list[str]]]]:
 
 
 def _toctree(caption: str, names: Sequence[str]) -> str:
-    """The list in the words of Sphinx."""
+    """The list as a Sphinx directive."""
     options = ":hidden:\n" + (f":caption: {caption}\n" if caption else "")
     return f"\n```{{toctree}}\n{options}\n" + "".join(f"{name}\n" for name in names) + "```\n"
 
 
 def fetched_from_outside(site: Path) -> Iterator[tuple[str, str]]:
-    """What a browser would ask other hosts for when it shows the pages, by file."""
+    """What a browser would request from other hosts to show the pages, by file."""
     for path in sorted(site.rglob("*")):
         place = path.relative_to(site).as_posix()
         if path.suffix == ".html":
@@ -218,14 +217,14 @@ def fetched_from_outside(site: Path) -> Iterator[tuple[str, str]]:
 
 
 class _Page(HTMLParser):
-    """Collects what is fetched from outside; links that a reader may follow are not."""
+    """Collects what is fetched from other hosts; links for readers are ignored."""
 
     def __init__(self) -> None:
         super().__init__()
         self.outside: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Look at the attribute of a tag that makes browsers fetch."""
+        """Check the attributes of tags that make browsers fetch."""
         address = dict(attrs).get(_FETCHED.get(tag, "")) or ""
         if _OUTSIDE.match(address):
             self.outside.append(address)

@@ -1,4 +1,4 @@
-"""Small logs of Inspect, verifiers and Harbor, with what makes real ones hard to read."""
+"""Small logs of Inspect, verifiers and Harbor, with the difficulties of real ones."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ _SYSTEM = "Answer with one number."
 
 
 def inspect_log() -> dict[str, Any]:
-    """A log of two questions in four epochs: one sample failed, one met a limit, two are ties."""
+    """A log of two questions in four epochs: one sample failed, one hit a limit, two are ties."""
     said = {
         ("sum", 1): ("42", "C"),
         ("sum", 2): ("17 + 25 is 32.", "I"),
@@ -123,9 +123,9 @@ def _episode(task: int, place: int, answer: str, score: float | None) -> dict[st
 
 
 def harbor_trials() -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
-    """Three attempts at a task in a terminal: the result and the trajectory of each, by trial name.
+    """Three attempts at a terminal task: the result and the trajectory of each, by trial name.
 
-    The last one ran out of time, and was verified all the same.
+    The last one timed out, and was verified anyway.
     """
     write, check = "printf hello > /app/hello.txt", "cat /app/hello.txt"
     tried = {

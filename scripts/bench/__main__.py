@@ -1,4 +1,4 @@
-"""`python scripts/bench` starts here."""
+"""The start of `python scripts/bench`."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How cost grows, as an SVG: two panels, both axes logarithmic. It follows light and dark."""
+"""The growth of cost as an SVG: two panels with logarithmic axes, for light and dark themes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ Series = dict[str, list[tuple[float, float]]]
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From numbers to places, by their logarithms: whole decades from end to end.
+    """Maps numbers to positions by their logarithms, over whole decades.
 
     >>> Scale.around([20, 3000], 0, 300).place(1000)
     200.0
@@ -48,18 +48,18 @@ class Scale:
 
     @classmethod
     def around(cls, numbers: Sequence[float], start: float, end: float) -> "Scale":
-        """The decades that hold these numbers."""
+        """The decades that contain these numbers."""
         low, high = floor(log10(min(numbers))), ceil(log10(max(numbers)))
         return cls(low, max(high, low + 1), start, end)
 
     def place(self, number: float) -> float:
-        """Where a number stands."""
+        """The position of a number."""
         share = (log10(number) - self.first) / (self.last - self.first)
         return self.start + share * (self.end - self.start)
 
     @property
     def decades(self) -> list[float]:
-        """What the axis names."""
+        """The labels of the axis."""
         return [10.0**power for power in range(self.first, self.last + 1)]
 
 
@@ -78,7 +78,7 @@ def growth_chart(findings: Sequence[Finding]) -> str:
 
 
 def _series(findings: Sequence[Finding], figure: Callable[[Cost], float]) -> Series:
-    """The points of each contender that has a colour."""
+    """The points of each contender that has a color."""
     return {
         name: points
         for name in COLOURS
@@ -106,7 +106,7 @@ def _panel(series: Series, shift: float, title: str, form: str) -> str:
 
 
 def _mark(x: float, words: str) -> str:
-    """A vertical line of the grid, and its number."""
+    """A vertical grid line with its number."""
     return (
         f'<line class="grid" x1="{x:.1f}" y1="{TOP}" x2="{x:.1f}" y2="{BOTTOM}"/>'
         f'<text x="{x:.1f}" y="{BOTTOM + 20}" text-anchor="middle">{words}</text>'
@@ -114,7 +114,7 @@ def _mark(x: float, words: str) -> str:
 
 
 def _rule(y: float, left: float, words: str) -> str:
-    """A horizontal line of the grid, and its number."""
+    """A horizontal grid line with its number."""
     return (
         f'<line class="grid" x1="{left}" y1="{y:.1f}" x2="{left + PANEL}" y2="{y:.1f}"/>'
         f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{words}</text>'
@@ -122,7 +122,7 @@ def _rule(y: float, left: float, words: str) -> str:
 
 
 def _line(name: str, line: Sequence[tuple[float, float]], across: Scale, up: Scale) -> str:
-    """The points of a contender, joined."""
+    """The points of a contender, connected."""
     places = [(across.place(x), up.place(y)) for x, y in line]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3"/>' for x, y in places)
@@ -134,7 +134,7 @@ def _line(name: str, line: Sequence[tuple[float, float]], across: Scale, up: Sca
 
 
 def _names(series: Series, across: Scale, up: Scale) -> list[str]:
-    """The names, where the lines end, moved apart."""
+    """The names at the ends of the lines, without overlaps."""
     ends = sorted(
         (up.place(line[-1][1]), across.place(line[-1][0]), n) for n, line in series.items()
     )
@@ -149,7 +149,7 @@ def _names(series: Series, across: Scale, up: Scale) -> list[str]:
 
 
 def _short(number: float) -> str:
-    """A number of rollouts in few signs.
+    """A number of rollouts in short form.
 
     >>> _short(10_000), _short(1_000_000)
     ('10k', '1M')

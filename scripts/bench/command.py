@@ -1,4 +1,4 @@
-"""`python scripts/bench`: its words, and what they do."""
+"""`python scripts/bench`: its options, and what they do."""
 
 import argparse
 import sys
@@ -43,7 +43,7 @@ def main(words: list[str]) -> int:
 
 
 def _cases(options: argparse.Namespace, results: Results) -> Results:
-    """The cases that were asked for, at one scale."""
+    """Run the requested cases at one scale."""
     setting = _setting(options, options.scale)
     for name in options.only:
         results = _note(options, results, CASES[name](setting))
@@ -52,7 +52,7 @@ def _cases(options: argparse.Namespace, results: Results) -> Results:
 
 
 def _growth(options: argparse.Namespace, results: Results) -> Results:
-    """The main job at every scale up to the one asked for; large files do not stay."""
+    """Run the main job at every scale up to the requested one; large files are deleted."""
     for scale in (size for size in SCALES if size <= options.scale):
         setting = _setting(options, scale)
         results = _note(options, results, _of_growth(CASES["pair"](setting)))
@@ -63,13 +63,13 @@ def _growth(options: argparse.Namespace, results: Results) -> Results:
 
 
 def _of_growth(finding: Finding) -> Finding:
-    """The same, kept beside the main job's own; the run at the base scale has a column already."""
+    """The finding, filed separately from the main job's own, without the run at the base scale."""
     costs = {name: cost for name, cost in finding.costs.items() if name != AT_BASE}
     return finding.model_copy(update={"case": GROWTH, "costs": costs})
 
 
 def _note(options: argparse.Namespace, results: Results, finding: Finding) -> Results:
-    """Show a finding, and keep it."""
+    """Show a finding and save it."""
     print(f"\n{finding_text(finding)}", flush=True)
     results = results.with_finding(finding)
     save(results, options.folder / "results.json")
@@ -77,7 +77,7 @@ def _note(options: argparse.Namespace, results: Results, finding: Finding) -> Re
 
 
 def _setting(options: argparse.Namespace, scale: int) -> Setting:
-    """Fewer rounds where a round is long."""
+    """The settings, with fewer rounds if a round is long."""
     usual = 5 if scale < LARGE else 3 if scale == LARGE else 1
     return Setting(
         folder=options.folder,
@@ -90,7 +90,7 @@ def _setting(options: argparse.Namespace, scale: int) -> Setting:
 
 
 def _names(words: str) -> list[str]:
-    """Names of cases, by commas."""
+    """Names of cases, separated by commas."""
     names = words.split(",")
     if unknown := [name for name in names if name not in CASES]:
         raise argparse.ArgumentTypeError(f"{unknown[0]} is none of {', '.join(CASES)}")
@@ -98,7 +98,7 @@ def _names(words: str) -> list[str]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    """The words."""
+    """The options."""
     parser = argparse.ArgumentParser(prog="python scripts/bench", description=main.__doc__)
     add = parser.add_argument
     add("--scale", type=int, default=100_000, metavar="N", help="rollouts (default: 100000)")
@@ -115,5 +115,5 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _beside_python() -> str:
-    """The prefpairs of this very environment."""
+    """The prefpairs of this environment."""
     return str(Path(sys.executable).parent / "prefpairs")

@@ -1,4 +1,4 @@
-"""Whether outputs say the same, whatever their order and their form."""
+"""Whether outputs have the same pairs, in any order and format."""
 
 import json
 from hashlib import blake2b
@@ -18,7 +18,7 @@ class OutputsDiffer(Exception):
 
 
 def fingerprint(path: Path, *, scores: bool = True) -> Fingerprint:
-    """How many pairs there are, and the sum of their digests: it needs no memory, and no order."""
+    """The number of pairs and the sum of their digests, which needs no memory and no order."""
     count = total = 0
     with path.open("rb") as file:
         for line in file:
@@ -29,7 +29,7 @@ def fingerprint(path: Path, *, scores: bool = True) -> Fingerprint:
 
 
 def essence(pair: dict[str, Any], *, scores: bool = True) -> list[Any]:
-    """What all contenders write of a pair.
+    """What all contenders write for a pair.
 
     >>> messages = [{"role": "user", "content": "Why?"}]
     >>> answers = {"chosen": "So.", "rejected_response": [{"content": "No."}]}
@@ -44,12 +44,12 @@ def essence(pair: dict[str, Any], *, scores: bool = True) -> list[Any]:
 
 
 def _text(value: Any) -> str:
-    """Text as it stands, or that of the last message."""
+    """A text as it is, or the text of the last message."""
     return str(value if isinstance(value, str) else value[-1]["content"])
 
 
 def check_equal(outputs: dict[str, Path], *, scores: bool = True) -> int:
-    """Raise unless all outputs say the same; give the number of pairs."""
+    """Raise unless all outputs have the same pairs; return their number."""
     found = {name: fingerprint(path, scores=scores) for name, path in outputs.items()}
     first, *others = found
     for other in others:

@@ -11,7 +11,7 @@ LIBRARIES = ("prefpairs", "prefpairs-native", "orjson", "msgspec", "duckdb", "po
 
 
 def this_machine() -> Machine:
-    """What a reader needs to judge the figures."""
+    """What readers need to judge the figures."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return Machine(
         cpu=_cpu(),
@@ -24,7 +24,7 @@ def this_machine() -> Machine:
 
 
 def _cpu() -> str:
-    """The model, where the system tells it."""
+    """The model, if the system reports it."""
     try:
         lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""The page of the docs: what stands between its markers is rewritten, the rest is not."""
+"""Rewrites the parts of the docs page between its markers."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def write_docs(results: Results, docs: Path = DOCS) -> None:
-    """Rewrite the tables, the chart, and the figures beside them."""
+    """Rewrite the tables, the chart and the figures in the text."""
     page, folder = docs / "performance.md", docs / "performance"
     folder.mkdir(exist_ok=True)
     text = replace_block(page.read_text("utf-8"), "machine", machine_text(results.machine))
@@ -26,7 +26,7 @@ def write_docs(results: Results, docs: Path = DOCS) -> None:
 
 
 def replace_block(text: str, name: str, block: str) -> str:
-    r"""What stands between the markers of this name, replaced.
+    r"""Replace the text between the markers of this name.
 
     >>> replace_block("a\n<!-- begin b -->\nc\n<!-- end b -->\n", "b", "d")
     'a\n<!-- begin b -->\nd\n<!-- end b -->\n'

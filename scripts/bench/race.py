@@ -1,4 +1,4 @@
-"""Contenders run in turn, round after round, so that noise hits all of them alike."""
+"""Runs contenders in turn, round after round, so that noise affects all of them alike."""
 
 import json
 import os
@@ -31,14 +31,14 @@ class Contender:
     command: Sequence[str]
     output: Path | None = None
     needs: str = ""
-    """A library without which it cannot run."""
+    """A library that it requires."""
     appetite: float = 0.0
-    """What it holds in memory, as a share of the input."""
+    """Its memory, as a multiple of the input."""
     variables: Mapping[str, str] = field(default_factory=dict)
-    """What it finds in its environment besides ours."""
+    """Its environment variables besides ours."""
 
     def why_not(self, input_bytes: int) -> str:
-        """Why it cannot run here, if so."""
+        """Why it cannot run here, or an empty text."""
         if self.needs and find_spec(self.needs) is None:
             return f"{self.name}: {self.needs} is not installed"
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -50,7 +50,7 @@ class Contender:
 def race(
     contenders: Sequence[Contender], rounds: int, tell: Callable[[str], None] = lambda _: None
 ) -> dict[str, Cost]:
-    """The best of so many rounds for each."""
+    """The best of this many rounds for each."""
     costs: dict[str, list[Cost]] = {contender.name: [] for contender in contenders}
     for number in range(1, rounds + 1):
         tell(f"round {number} of {rounds}")
@@ -60,11 +60,11 @@ def race(
 
 
 def once(contender: Contender) -> Cost:
-    """One run, in a fresh process, onto no old output."""
+    """Run it once in a fresh process, after removing old output."""
     if contender.output is not None:
         remove(contender.output)
     words = [sys.executable, "-I", "-S", str(TIMER), os.devnull, os.devnull, *contender.command]
-    # Programs that are installed find their bytecode on the disk; to compile it anew takes 60 ms.
+    # Installed programs find their bytecode on disk; compiling it again takes 60 ms.
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     ran = subprocess.run(
         words, check=False, capture_output=True, text=True, env={**kept, **contender.variables}

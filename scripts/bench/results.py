@@ -1,4 +1,4 @@
-"""What was measured, as `.bench/results.json` holds it. No host names, no paths."""
+"""The measurements in `.bench/results.json`, without host names and paths."""
 
 from functools import reduce
 from pathlib import Path
@@ -7,17 +7,17 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 GROWTH = "growth"
-"""The case under which the main job at all scales is kept, beside its own tables."""
+"""The case name for the main job at all scales, separate from its own tables."""
 
 
 class Strict(BaseModel):
-    """Frozen, and nothing besides what is named."""
+    """Frozen, and without extra fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Cost(Strict):
-    """What a run cost: seconds, seconds of the whole process tree, bytes of its largest process.
+    """The cost of a run: seconds, CPU seconds of the process tree, bytes of its largest process.
 
     >>> Cost(wall=2, cpu=3, peak=4).least(Cost(wall=1, cpu=5, peak=6))
     Cost(wall=1.0, cpu=3.0, peak=4)
@@ -28,7 +28,7 @@ class Cost(Strict):
     peak: int
 
     def least(self, other: "Cost") -> "Cost":
-        """The better of both, each figure by itself."""
+        """The minimum of each figure."""
         return Cost(
             wall=min(self.wall, other.wall),
             cpu=min(self.cpu, other.cpu),
@@ -37,7 +37,7 @@ class Cost(Strict):
 
 
 class Claim(Strict):
-    """A figure, and the bound that it is to keep.
+    """A figure and its bound.
 
     >>> Claim(what="CPU against a loop", value=1.4, bound=1.5, unit="x").met
     True
@@ -48,11 +48,11 @@ class Claim(Strict):
     bound: float
     unit: str
     least: bool = False
-    """Whether the bound is the least the figure may be, instead of the most."""
+    """Whether the bound is a minimum instead of a maximum."""
 
     @property
     def met(self) -> bool:
-        """Whether it keeps it."""
+        """Whether the bound is met."""
         return self.value >= self.bound if self.least else self.value <= self.bound
 
 
@@ -65,19 +65,19 @@ class Finding(Strict):
     input_bytes: int
     rounds: int
     baseline: str
-    """Whose cost is 1 where the table shows ratios."""
+    """The contender whose cost is 1 where tables show ratios."""
     costs: dict[str, Cost]
     claims: list[Claim]
     notes: list[str] = Field(default_factory=list)
 
     @property
     def key(self) -> tuple[str, int]:
-        """A later finding replaces the one of the same key."""
+        """A later finding with the same key replaces an earlier one."""
         return self.case, self.rollouts
 
 
 class Machine(Strict):
-    """Where it was measured."""
+    """The machine of the measurements."""
 
     cpu: str
     cores: int
@@ -95,13 +95,13 @@ class Results(Strict):
     findings: list[Finding] = Field(default_factory=list)
 
     def with_finding(self, finding: Finding) -> "Results":
-        """The same, with this finding in its place."""
+        """The results with this finding added or replaced."""
         others = [other for other in self.findings if other.key != finding.key]
         ordered = sorted([*others, finding], key=lambda one: one.rollouts)
         return Results(machine=self.machine, findings=ordered)
 
     def of(self, case: str) -> list[Finding]:
-        """The findings of one case, small to large."""
+        """The findings of one case, by scale."""
         return [finding for finding in self.findings if finding.case == case]
 
 
@@ -111,7 +111,7 @@ def least(costs: list[Cost]) -> Cost:
 
 
 def load(path: Path, machine: Machine) -> Results:
-    """What is known of this machine so far."""
+    """Read the saved results of this machine."""
     if path.exists():
         known = Results.model_validate_json(path.read_bytes())
         if known.machine == machine:
@@ -120,5 +120,5 @@ def load(path: Path, machine: Machine) -> Results:
 
 
 def save(results: Results, path: Path) -> None:
-    """Write it, readable."""
+    """Save them as readable JSON."""
     path.write_text(results.model_dump_json(indent=2) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What all cases share: where the data lies, which program is measured, how often."""
+"""What all cases share: the data folder, the measured program, the number of rounds."""
 
 import subprocess
 import sys
@@ -29,7 +29,7 @@ class Setting:
     quiet: bool = False
 
     def tell(self, words: str) -> None:
-        """Say what is being done, on stderr."""
+        """Report progress on stderr."""
         if not self.quiet:
             print(f"  {words}", file=sys.stderr, flush=True)
 
@@ -38,7 +38,7 @@ class Setting:
         return replace(self, scale=scale)
 
     def file(self, plan: Plan) -> Path:
-        """The file of a plan, made if it is not there yet."""
+        """The file of a plan, created if it is missing."""
         path = self.data / plan.name
         if not path.exists():
             self.tell(f"writing {path.name}")
@@ -47,7 +47,7 @@ class Setting:
 
     @cached_property
     def data(self) -> Path:
-        """Where made-up files stay for the next run, until what makes them up has changed."""
+        """The folder of made-up files, which is kept until the generator changes."""
         folder = self.folder / "data" / _digest_of_makers()
         if not folder.exists():
             remove(folder.parent)
@@ -55,7 +55,7 @@ class Setting:
         return folder
 
     def output(self, name: str) -> Path:
-        """Where a contender writes to."""
+        """The output path of a contender."""
         folder = self.folder / "output"
         folder.mkdir(parents=True, exist_ok=True)
         return folder / name
@@ -63,7 +63,7 @@ class Setting:
     def able(
         self, contenders: Sequence[Contender], source: Path
     ) -> tuple[list[Contender], list[str]]:
-        """Those that can run here on this input, and why the others cannot."""
+        """The contenders that can run here on this input, and why the others cannot."""
         size = source.stat().st_size
         reasons = {one.name: one.why_not(size) for one in contenders}
         return [one for one in contenders if not reasons[one.name]], [
@@ -76,13 +76,13 @@ class Setting:
 
     @cached_property
     def one_worker(self) -> tuple[str, ...]:
-        """The words that keep `pair` to one process, if it knows them."""
+        """The options that limit `pair` to one process, if it has them."""
         words = [self.prefpairs, "pair", "--help"]
         told = subprocess.run(words, check=True, capture_output=True, text=True).stdout
         return ("--workers", "1") if "--workers" in told else ()
 
     def program(self, name: str, words: Iterable[object], output: Path | None = None) -> Contender:
-        """Prefpairs itself as a contender; `-o` is added where there is an output."""
+        """Prefpairs itself as a contender; `-o` is added if there is an output."""
         where = () if output is None else ("-o", output)
         command = (self.prefpairs, *map(str, (*words, *where)))
         return Contender(name=name, command=command, output=output)
@@ -106,22 +106,22 @@ class Setting:
         )
 
     def clear(self) -> None:
-        """Remove what contenders wrote."""
+        """Remove the outputs of contenders."""
         remove(self.folder / "output")
 
 
 def _digest_of_makers() -> str:
-    """Names the sources that make files up."""
+    """Identifies the sources of the generator."""
     sources = sorted((Path(__file__).parent / "data").glob("*.py"))
     return blake2b(b"".join(path.read_bytes() for path in sources), digest_size=4).hexdigest()
 
 
 APPETITES = {"plain_python": 4.6, "polars_lazy": 1.6, "plain_nat": 6.1, "nat_builder": 6.4}
-"""Measured peaks, as shares of the input."""
+"""Measured peaks, as multiples of the input."""
 
 
 def warm(path: Path) -> None:
-    """Read a file once, so that the first contender does not pay for the disk."""
+    """Read a file once, so that the first contender does not pay for disk reads."""
     with path.open("rb") as file:
         while file.read(WARMING):
             pass

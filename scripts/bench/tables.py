@@ -1,4 +1,4 @@
-"""Findings as Markdown tables, padded so that a terminal can show them too."""
+"""Findings as Markdown tables, padded to be readable in a terminal, too."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from bench.results import Claim, Cost, Finding, Machine
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table: the first column to the left, the others to the right.
+    """A Markdown table: the first column left-aligned, the others right-aligned.
 
     >>> print(table(["who", "wall"], [["me", "1.0"], ["you", "12.5"]]))
     | who | wall |
@@ -37,7 +37,7 @@ def finding_text(finding: Finding) -> str:
 
 
 def costs_table(finding: Finding) -> str:
-    """What each contender cost, also as a multiple of the baseline's."""
+    """The cost of each contender, also as a multiple of the baseline's."""
     base = finding.costs[finding.baseline]
     rows = [[name, *_cost(cost, base)] for name, cost in finding.costs.items()]
     return table(["", "wall s", "CPU s", "peak MB", "wall", "CPU", "peak"], rows)
@@ -71,7 +71,7 @@ def claims_table(claims: Sequence[Claim]) -> str:
 
 
 def growth_table(findings: Sequence[Finding]) -> str:
-    """Wall and peak of each contender, a column for each scale."""
+    """Wall time and peak memory of each contender, a column per scale."""
     names = {name: None for finding in findings for name in finding.costs}
     rows = [
         [name, *(_wall_and_peak(finding.costs.get(name)) for finding in findings)] for name in names

@@ -1,7 +1,7 @@
-"""Run one command and say what it cost: `timer.py STDIN STDOUT PROGRAM [WORD]...`.
+"""Run one command and report its cost: `timer.py STDIN STDOUT PROGRAM [WORD]...`.
 
-It is started fresh and bare for each run. A process begins as a copy of the one that starts it, so
-the memory of a large one would count as the child's.
+It is started as a fresh, bare process for each run. A process begins as a copy of its parent, so
+the memory of a large parent would count as the child's.
 """
 
 import json
@@ -16,7 +16,7 @@ actions = (
 )
 start = time.perf_counter()
 process = os.posix_spawn(command[0], command, os.environ, file_actions=actions)
-# What wait4 tells holds the descendants, too: their times added up, of their memory the largest.
+# wait4 includes descendants: their times are added up, and of their memory the maximum is taken.
 _, status, usage = os.wait4(process, 0)
 wall = time.perf_counter() - start
 code = os.waitstatus_to_exitcode(status)

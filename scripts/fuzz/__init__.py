@@ -1,1 +1,1 @@
-"""`make fuzz`: everything that reads bytes of others, led by coverage, for a bounded time."""
+"""`make fuzz`: coverage-guided fuzzing of all readers of foreign bytes, with a time limit."""

@@ -1,4 +1,4 @@
-"""`python scripts/fuzz` starts here."""
+"""The start of `python scripts/fuzz`."""
 
 import sys
 from pathlib import Path

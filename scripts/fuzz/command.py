@@ -1,4 +1,4 @@
-"""Runs the targets two at a time, makes the finds small, and keeps them as tests."""
+"""Runs targets two at a time, minimizes findings, and keeps them as tests."""
 
 import argparse
 import hashlib
@@ -21,11 +21,11 @@ _ONE = Path(__file__).with_name("one.py")
 _RUNS = re.compile(r"stat::number_of_executed_units: *(\d+)|Done (\d+) runs|^#(\d+)", re.MULTILINE)
 _COVERED = re.compile(r"cov: (\d+)")
 _LONGEST, _SLOWEST, _MEMORY = 20_000, 20, 3000
-"""Bytes of an input, seconds that it may take, and megabytes."""
+"""The limits of an input: bytes, seconds, and megabytes."""
 
 
 class Outcome(NamedTuple):
-    """What came of a target."""
+    """The outcome of a target."""
 
     target: str
     seconds: float
@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
 
 
 def main(words: Sequence[str]) -> int:
-    """Fuzz the targets that were named, or all; 1 if anything was found."""
+    """Fuzz the given targets, or all; returns 1 if anything was found."""
     asked = _asked(words)
     if find_spec("atheris") is None:
         version = ".".join(map(str, sys.version_info[:2]))
@@ -73,7 +73,7 @@ def _asked(words: Sequence[str]) -> argparse.Namespace:
 
 
 def fuzz(target: str, seconds: int, corpus: Path, core: Mapping[str, str]) -> Outcome:
-    """Fuzz one target; a find becomes a test. `core` are the variables that lead to the core."""
+    """Fuzz one target; a finding becomes a test. `core` are environment variables for the core."""
     from fuzz_seeds import seeds
 
     inputs, finds = corpus / target, corpus / f"{target}-finds"
@@ -95,7 +95,7 @@ def fuzz(target: str, seconds: int, corpus: Path, core: Mapping[str, str]) -> Ou
 
 
 def kept(target: str) -> Iterator[Path]:
-    """The finds of a target that are tests."""
+    """The findings of a target that are tests."""
     folder = TESTS / "corpus" / target
     return iter(sorted(folder.iterdir()) if folder.is_dir() else ())
 
@@ -113,7 +113,7 @@ def _run(target: str, *words: str, core: Mapping[str, str]) -> str:
 
 
 def _keep(target: str, find: Path, finds: Path, core: Mapping[str, str]) -> Path:
-    """The find, made as small as a few seconds allow, where pytest replays it."""
+    """Minimize the finding within a few seconds, and put it where pytest replays it."""
     small = finds / "small"
     _run(
         target,
@@ -137,7 +137,7 @@ def _name(data: bytes) -> str:
 
 
 def _sentence(outcome: Outcome) -> str:
-    """A line for each target; and the end of what was said about a find."""
+    """A line for each target, with the end of a finding's output."""
     rate = outcome.runs / max(outcome.seconds, 1)
     told = f"{outcome.target:14} {outcome.seconds:5.0f} s {outcome.runs:>10,} runs"
     told += f" {rate:>8,.0f} a second {outcome.covered:>7,} covered"

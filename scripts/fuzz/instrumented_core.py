@@ -1,4 +1,4 @@
-"""The native core, built so that the fuzzer sees which of its lines an input reaches."""
+"""The native core, instrumented so that the fuzzer sees which of its lines an input reaches."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ _FLAGS = (
 
 
 def surroundings() -> dict[str, str]:
-    """The variables with which targets find the core; none where it cannot be built."""
+    """The environment variables with which targets find the core; none if it cannot be built."""
     cargo, compiler = shutil.which("cargo"), shutil.which("rustc")
     if os.environ.get("PREFPAIRS_NATIVE") == "0" or cargo is None or compiler is None:
         return {}
@@ -48,7 +48,7 @@ def surroundings() -> dict[str, str]:
 
 
 def _host(compiler: str) -> str:
-    """The platform, by the name that keeps build scripts free of what the fuzzer adds."""
+    """The target platform; naming it keeps the fuzzer's flags out of build scripts."""
     told = subprocess.run([compiler, "-vV"], check=True, capture_output=True, text=True).stdout
     return next(
         line.removeprefix("host: ") for line in told.splitlines() if line.startswith("host: ")

@@ -1,7 +1,7 @@
-"""One target under a fuzzer that is led by coverage: `one.py TARGET [word of libFuzzer]...`.
+"""One target under a coverage-guided fuzzer: `one.py TARGET [OPTION of libFuzzer]...`.
 
 Half of the inputs are rows with something hostile in them, as Hypothesis makes them; the fuzzer
-bends the others as it likes.
+mutates the others freely.
 """
 
 import logging
@@ -23,7 +23,7 @@ _OURS = 2
 
 
 def main() -> None:
-    """Fuzz until the fuzzer has had enough, or something breaks."""
+    """Fuzz until the fuzzer stops, or something breaks."""
     name, *words = sys.argv[1:]
     logging.disable()
 

@@ -97,7 +97,7 @@ def check(config: dict[str, Any], out: Path, release: str, sides: list[str]) -> 
     assert config["policy"]["model_name"] == MODEL
     assert config["policy"]["tokenizer"]["name"] == MODEL
     assert config["checkpointing"]["enabled"] is True
-    assert config["checkpointing"]["keep_top_k"] == 3  # what we leave out is as it was
+    assert config["checkpointing"]["keep_top_k"] == 3  # what is omitted here is unchanged
     assert config["dpo"]["seed"] == 42
     assert config["cluster"] == {**config["cluster"], "gpus_per_node": 8, "num_nodes": 1}
     assert config["policy"]["train_global_batch_size"] == 2  # of three rows
@@ -131,7 +131,7 @@ SIDES = pytest.mark.parametrize("sides", [["train"], ["train", "val"]], ids="+".
 def test_the_configuration_extends_that_of_a_release(
     tmp_path: Path, target: str, release: str, sides: list[str]
 ) -> None:
-    """OmegaConf loads both, Hydra takes overrides of them, and they say what they should."""
+    """OmegaConf loads both, Hydra accepts overrides, and the values are as expected."""
     if (target, release) == ("nemo-rl-ranked", "0.3"):
         pytest.skip("this release has no such data set")
     metric = "val_loss" if release < "0.6" else "val:validation-default_loss"

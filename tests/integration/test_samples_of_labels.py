@@ -1,6 +1,6 @@
-"""Files of labels and of other formats without a framework, against what a script found in them.
+"""Files with labels and other formats without a framework, against an independent script.
 
-The files lie beside the repository and are no part of it; without them these tests are skipped.
+The files are next to the repository, not in it; without them these tests are skipped.
 """
 
 import json
@@ -38,7 +38,7 @@ def _read(path: Path, folder: Path, *words: str, command: str = "pair") -> tuple
 
 @pytest.mark.parametrize("name", LABELS)
 def test_labels(name: str, tmp_path: Path) -> None:
-    """Two rollouts a row; ties are dropped; who is preferred, and no scores."""
+    """Each row has two rollouts; ties are dropped, preferences are right, without scores."""
     answer = _answer("pairwise", f"{name}.jsonl")
     pairs, summary = _read(SAMPLES / "pairwise" / f"{name}.jsonl", tmp_path)
     assert [given["source"] for given in summary["inputs"]] == ["preferences"]
@@ -56,7 +56,7 @@ def test_labels(name: str, tmp_path: Path) -> None:
 
 
 def test_reward_bench(tmp_path: Path) -> None:
-    """Right answers over wrong ones, by the verdict on each."""
+    """Right answers are chosen over wrong ones, by each one's verdict."""
     answer = _answer("pairwise", "rewardbench2.jsonl")
     pairs, summary = _read(SAMPLES / "pairwise" / "rewardbench2.jsonl", tmp_path)
     assert [given["source"] for given in summary["inputs"]] == ["reward-bench"]

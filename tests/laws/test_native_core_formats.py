@@ -253,7 +253,7 @@ def test_runs(given_lines: list[bytes], strategy: str, options: PairOptions, pai
 def test_best_against_worst_within_bounds(
     given_rows: list[Row], options: PairOptions, *, numbered: bool
 ) -> None:
-    """The pairs, and which bound left out how many, also where the widest pair is not allowed."""
+    """Pairs, and the number that each bound excludes, equal Python's."""
     of_group = {"group": "g", "origin": "o"}
     rows = [{**of_group, "index": at, **row} for at, row in enumerate(given_rows)]
     given_lines = [json.dumps(row).encode() + b"\n" for row in (rows if numbered else given_rows)]

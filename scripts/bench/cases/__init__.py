@@ -1,4 +1,4 @@
-"""What is measured: one case a file, and the table of them all."""
+"""The measurements: one case per file, and the table of all cases."""
 
 from collections.abc import Callable
 

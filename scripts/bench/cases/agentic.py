@@ -1,4 +1,4 @@
-"""Best against worst from rollouts of agents: tools, thinking, calls and their results."""
+"""Best against worst from rollouts of agents: tools, reasoning, calls and results."""
 
 from bench.cases.pair import best_against_worst
 from bench.data.plan import Plan
@@ -6,11 +6,11 @@ from bench.results import Finding
 from bench.setting import Setting
 
 SHARE = 0.24
-"""Such a rollout is seven times as long as one of one turn: at 100,000 the file has 400 MB."""
+"""Such a rollout is seven times as long as one with one turn: 100,000 make a file of 400 MB."""
 
 
 def agentic(setting: Setting) -> Finding:
-    """The usual case."""
+    """Measure the usual case."""
     return best_against_worst(
         setting,
         Plan(format="agentic", rollouts=_rollouts(setting)),
@@ -21,7 +21,7 @@ def agentic(setting: Setting) -> Finding:
 
 
 def chinese(setting: Setting) -> Finding:
-    """The same in Chinese: hardly any text is ASCII."""
+    """Measure the same in Chinese, where hardly any text is ASCII."""
     return best_against_worst(
         setting,
         Plan(format="agentic", rollouts=_rollouts(setting), script="chinese"),

@@ -9,14 +9,14 @@ from bench.results import Claim, Cost, Finding
 from bench.setting import Setting, warm
 
 ANSWER_LENGTH = 1500
-"""Makes pairs of 3.7 KB."""
+"""The generator's settings for pairs of 3.7 KB."""
 MOST_OF_COPY = {"dedupe": 1.2, "sample": 1.0, "split": 1.0}
 LEAST_OF_EXPORT = 150
 COPY = "orjson copy"
 
 
 def curate(setting: Setting) -> Finding:
-    """Race the commands that read pairs; the copy is there to compare with."""
+    """Race the commands that read pairs, with a plain copy for comparison."""
     source = _pairs(setting)
     warm(source)
     size = source.stat().st_size
@@ -75,7 +75,7 @@ def _commands(setting: Setting, source: Path) -> list[Contender]:
 
 
 def _claims(costs: dict[str, Cost], size: int) -> list[Claim]:
-    """CPU against the copy; for `export`, which writes other rows, bytes of input a second."""
+    """CPU against the copy; for `export`, which writes other rows, input bytes per second."""
     claims = [
         Claim(
             what=f"CPU of {name}, against the copy",

@@ -1,4 +1,4 @@
-"""All 28 pairs of each group of 8: the work is writing."""
+"""All 28 pairs of each group of 8, where most of the work is writing."""
 
 from bench.data.plan import Plan
 from bench.results import Claim, Finding
@@ -9,7 +9,7 @@ PYTHON = "prefpairs --workers 1, Python"
 
 
 class PairsMissing(Exception):
-    """Not every pair was written."""
+    """Some pairs were not written."""
 
     def __init__(self, written: int, wanted: int) -> None:
         super().__init__(f"{written:,} pairs written, {wanted:,} wanted")

@@ -8,7 +8,7 @@ from bench.setting import Setting, warm
 
 
 def generic(setting: Setting) -> Finding:
-    """Race against the loop; there is no bound to keep."""
+    """Race against the loop, without a bound."""
     source = setting.file(Plan(format="generic", rollouts=setting.scale))
     warm(source)
     loop = setting.peer(LOOP, "orjson_loop", source)

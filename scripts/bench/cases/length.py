@@ -1,4 +1,4 @@
-"""The same number of rollouts with answers 8 times as long: memory must not notice."""
+"""The same number of rollouts with answers 8 times as long, which must not take more memory."""
 
 from bench.cases.pair import JOB
 from bench.data.plan import Plan
@@ -8,11 +8,11 @@ from bench.setting import Setting
 TIMES = 8
 USUAL = Plan().answer_length
 TOLERANCE_MB = 4
-"""The lines in hand are longer, too."""
+"""The lines being read are longer, too."""
 
 
 def length(setting: Setting) -> Finding:
-    """Compare peaks."""
+    """Compare peak memory."""
     rollouts = min(setting.scale, 100_000) // 2
     names = {"answers as they are": USUAL, f"answers {TIMES} times as long": TIMES * USUAL}
     sources = {

@@ -1,4 +1,4 @@
-"""All pairs of each turn of NAT's `workflow_output.json`: one array, indented."""
+"""All pairs of each turn in NAT's `workflow_output.json`: one indented array."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ NAME, QUARTER, BUILDER = "prefpairs --workers 1", "prefpairs, a quarter of it", 
 
 
 def nat(setting: Setting) -> Finding:
-    """Race prefpairs against NAT's builder, where there is one, and a plain script."""
+    """Race prefpairs against NAT's builder, if it is installed, and a plain script."""
     plan = Plan(format="nat", rollouts=setting.scale * 4 // 5, per_task=4, answer_length=600)
     source = setting.file(plan)
     quarter = setting.file(replace(plan, rollouts=plan.rollouts // 4))
@@ -42,7 +42,7 @@ def nat(setting: Setting) -> Finding:
 
 
 def _contenders(setting: Setting, source: Path, quarter: Path) -> list[Contender]:
-    """Everyone who takes part."""
+    """All contenders."""
     words = (*JOB, *setting.one_worker)
     contenders = [
         setting.program(NAME, (*words, source), setting.output("nat.jsonl")),

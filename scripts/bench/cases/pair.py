@@ -31,7 +31,7 @@ def pair(setting: Setting) -> Finding:
 def best_against_worst(
     setting: Setting, plan: Plan, *, case: str, title: str, most_of_loop: float
 ) -> Finding:
-    """The main job on the rollouts of a plan, with `most_of_loop` times the CPU of the loop."""
+    """The main job on a plan's rollouts, with at most `most_of_loop` times the CPU of the loop."""
     source = setting.file(plan)
     size = source.stat().st_size
     runnable, notes = setting.able(_contenders(setting, plan, source), source)
@@ -57,13 +57,13 @@ def best_against_worst(
         rounds=setting.rounds,
         baseline=LOOP,
         costs=costs,
-        claims=claims if setting.scale >= BASE else [],  # start-up hides them below
+        claims=claims if setting.scale >= BASE else [],  # below, start-up dominates
         notes=[equal, *notes],
     )
 
 
 def _contenders(setting: Setting, plan: Plan, source: Path) -> list[Contender]:
-    """Everyone who takes part; the program at the base scale too, for the growth of memory."""
+    """All contenders, and the program at the base scale, to measure the growth of memory."""
     alone = (*JOB, *setting.one_worker)
     loop = setting.peer(LOOP, "orjson_loop", source)
     contenders = [
@@ -82,7 +82,7 @@ def _contenders(setting: Setting, plan: Plan, source: Path) -> list[Contender]:
 
 
 def _claims(costs: dict[str, Cost], scale: int) -> list[Claim]:
-    """The figures to reach on rollouts of one turn."""
+    """The bounds for rollouts with one turn."""
     large = scale >= LARGE
     claims = []
     if "DuckDB" in costs:
@@ -109,7 +109,7 @@ def _claims(costs: dict[str, Cost], scale: int) -> list[Claim]:
 
 
 def _memory(costs: dict[str, Cost], scale: int) -> Claim:
-    """The peak at the base scale, and what each candidate adds above it."""
+    """Peak memory at the base scale, and growth per further candidate."""
     peak = max(costs[ALONE].peak, costs[DEFAULT].peak)
     if scale == BASE:
         return Claim(what="peak memory", value=peak / 1e6, bound=60, unit="MB")

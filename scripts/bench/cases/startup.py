@@ -1,4 +1,4 @@
-"""What a stage of a pipe costs before it does anything."""
+"""The start-up cost of a stage in a pipe."""
 
 import sys
 
@@ -7,7 +7,7 @@ from bench.results import Claim, Finding
 from bench.setting import Setting
 
 TIMES = 4
-"""So many times the rounds of other cases: a run takes no time, and differences are small."""
+"""Times the usual rounds, since a run is short, and differences are small."""
 BARE, VERSION, EMPTY = "python -c pass", "prefpairs --version", "prefpairs dedupe of nothing"
 PAIR, PYTHON = "prefpairs pair of nothing", "prefpairs pair of nothing, Python"
 

@@ -1,7 +1,7 @@
 """Pairs to tokens: the same number of turns in conversations of 20, 100 and 200 of them.
 
-Whoever tokenises a conversation anew for each of its turns pays for it with the square of its
-length; here a token costs the same wherever it stands.
+Tokenizing a conversation again for each of its turns takes quadratic time; here a token costs the
+same at any position.
 """
 
 import json
@@ -14,12 +14,12 @@ from bench.setting import Setting, warm
 MODEL = Path(__file__).parents[3] / "sample_data" / "traces" / "model"
 TURNS = (20, 100, 200)
 WORDS = "The file has a first line, and the assistant reads it with a tool. "
-"""Said four times a turn: some 200 tokens."""
+"""Repeated four times per turn: about 200 tokens."""
 MOST = 1.5
 
 
 def tokens(setting: Setting) -> Finding:
-    """Compare the CPU time of a token."""
+    """Compare the CPU time per token."""
     whole = max(setting.scale // 10, TURNS[-1])
     sources = {f"conversations of {turns} turns": _pairs(setting, turns, whole) for turns in TURNS}
     words = ("export", "--quiet", "--to", "tokens", "--tokenizer", MODEL)
@@ -55,7 +55,7 @@ def tokens(setting: Setting) -> Finding:
 
 
 def _pairs(setting: Setting, turns: int, whole: int) -> Path:
-    """Pairs of conversations that have so many turns together."""
+    """Pairs of conversations with this many turns in total."""
     path = setting.data / f"turns-{turns}-{whole}.jsonl"
     if not path.exists():
         with path.open("w", encoding="utf-8") as file:
@@ -80,7 +80,7 @@ def _made(turns: int, count: int) -> Iterator[dict[str, object]]:
 
 
 def _count(path: Path) -> int:
-    """How many tokens stand in rows."""
+    """The number of tokens in the rows."""
     with path.open("rb") as file:
         rows = map(json.loads, file)
         return sum(row["chosen_length"] + row["rejected_length"] for row in rows)

@@ -9,9 +9,9 @@ from bench.data.plan import Plan
 from bench.data.words import WordPool
 
 MOST_STEPS = 6
-"""A step is a thought, a call and its result; thought and message follow: 5 to 20 items."""
+"""A step is reasoning, a call and its result; reasoning and a message follow: 5 to 20 items."""
 RULES = 2_500
-"""Bytes of the instructions that all tasks share."""
+"""Size of the instructions that all tasks share, in bytes."""
 NAMES = ("get_customer", "search_orders", "get_order", "update_address", "refund_order", "escalate")
 
 
@@ -41,7 +41,7 @@ TOOLS = [_tool(name) for name in NAMES]
 
 
 def _template(value: Any) -> bytes:
-    """Compact JSON with a place for each text; `@` is a place for a number."""
+    """Compact JSON with a placeholder for each text; `@` is a placeholder for a number."""
     text = json.dumps(value, separators=(",", ":"))
     return text.replace('"@"', "%b").encode()
 
@@ -173,7 +173,7 @@ def agentic(plan: Plan, pool: WordPool, task: int, rollout: int) -> bytes:
 
 
 def _step(plan: Plan, pool: WordPool, own: Roll, step: int) -> tuple[bytes, bytes, bytes]:
-    """A thought, a call and its result. Texts in arguments and results hold no escapes."""
+    """A thought, a call and its result. Texts in arguments and results contain no escapes."""
     here = roll(own.numbers[3], own.numbers[2], step)
     first, second, third = here.ids
     length = round(plan.answer_length * here.length)

@@ -1,4 +1,4 @@
-"""What chance gives one rollout: a function of the seed and its numbers, nothing else."""
+"""The random values of one rollout: a function of the seed and the rollout's numbers."""
 
 import struct
 from hashlib import blake2b
@@ -7,23 +7,23 @@ from typing import NamedTuple
 LENGTHS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8, 2.2)
 GRADES = (0.0, 0.25, 0.5, 0.75, 1.0)
 TASK = -1
-"""Stands for the rollout where something belongs to all rollouts of a task."""
+"""Used instead of a rollout's number for values that a task's rollouts share."""
 
 
 class Roll(NamedTuple):
-    """Three ids of 32 signs, and four numbers below 2**32."""
+    """Three IDs of 32 characters, and four numbers below 2**32."""
 
     ids: tuple[bytes, bytes, bytes]
     numbers: tuple[int, int, int, int]
 
     @property
     def length(self) -> float:
-        """How long this answer is, as a share of the mean."""
+        """The length of this answer, as a multiple of the mean."""
         return LENGTHS[self.numbers[0] % len(LENGTHS)]
 
 
 def roll(seed: int, task: int, rollout: int) -> Roll:
-    """Throw the dice of one rollout.
+    """Draw the values of one rollout.
 
     >>> roll(0, 1, 2) == roll(0, 1, 2), roll(0, 1, 2) == roll(0, 2, 1)
     (True, False)
@@ -35,9 +35,9 @@ def roll(seed: int, task: int, rollout: int) -> Roll:
 
 
 def reward(kind: str, of_task: Roll, of_rollout: Roll, rollout: int, per_task: int) -> float:
-    """The reward of one rollout: no two equal, or graded, or zero and one.
+    """The reward of one rollout: distinct, graded, or zero and one.
 
-    In one of 16 tasks all rollouts are equal, unless none may be.
+    In one of 16 tasks all rewards are equal, unless they are distinct.
 
     >>> task = roll(0, 7, TASK)
     >>> [reward("distinct", task, task, rollout, 4) for rollout in range(4)]

@@ -1,4 +1,4 @@
-"""Rows as a script of one's own writes them: prompt, response, score."""
+"""Rows as a user's own script writes them: prompt, response, score."""
 
 from bench.data.dice import TASK, reward, roll
 from bench.data.plan import Plan

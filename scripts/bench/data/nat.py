@@ -9,11 +9,11 @@ from bench.data.plan import Plan
 from bench.data.words import WordPool
 
 TURNS = 5
-"""Turns an item has; a turn is a task, its candidates are the rollouts."""
+"""The number of turns in an item; a turn is a task, its candidates are the rollouts."""
 
 
 def _step() -> dict[str, Any]:
-    """A step with a place for each text; `@` is a place for a number."""
+    """A step with a placeholder for each text; `@` is a placeholder for a number."""
     ancestry = {"function_id": "%b", "function_name": "ttc_move_selector"}
     tried = {"move_id": "turn_%b_move_%b", "turn_index": "@", "candidate_index": "@"}
     messages = [
@@ -92,6 +92,6 @@ def step(plan: Plan, pool: WordPool, turn: int, candidate: int) -> bytes:
 
 
 def _uuid(of: Roll) -> bytes:
-    """An id as uuid4 writes it."""
+    """An ID as uuid4 writes it."""
     signs = of.ids[1]
     return b"-".join((signs[:8], signs[8:12], signs[12:16], signs[16:20], signs[20:]))

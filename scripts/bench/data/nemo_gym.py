@@ -19,12 +19,12 @@ truncation
 
 
 def nulls(names: str) -> dict[str, None]:
-    """Keys that are always there and never hold anything."""
+    """Keys that are always present and always null."""
     return dict.fromkeys(names.split())
 
 
 def _template() -> bytes:
-    """The row with a place for each text; `@` is a place for a number."""
+    """The row with a placeholder for each text; `@` is a placeholder for a number."""
     asked = {"content": "Solve problem %b. %b", "role": "user", "type": "message"}
     thought = {"text": "\nOkay, %b", "type": "summary_text"}
     said = {"annotations": [], "text": "\n\n%b\n\nThe answer is %b.", "type": "output_text"}

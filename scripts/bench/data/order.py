@@ -1,4 +1,4 @@
-"""A shuffled order of any length that needs no memory: each place is computed."""
+"""A shuffled order of any length without memory: each position is computed."""
 
 import struct
 from functools import cache
@@ -8,7 +8,7 @@ ROUNDS = 4
 
 
 def shuffled(place: int, size: int, seed: int) -> int:
-    """The number that stands at this place: a Feistel network, walked until it lands inside.
+    """The number at a position, by a Feistel network that is repeated until it is in range.
 
     >>> order = [shuffled(place, 10, seed=0) for place in range(10)]
     >>> order, sorted(order) == list(range(10))
@@ -30,7 +30,7 @@ def shuffled(place: int, size: int, seed: int) -> int:
 
 @cache
 def _keys(seed: int) -> tuple[int, ...]:
-    """One key a round."""
+    """One key per round."""
     return struct.unpack(
         f"<{ROUNDS}Q", blake2b(b"order:%d" % seed, digest_size=8 * ROUNDS).digest()
     )

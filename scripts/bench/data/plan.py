@@ -1,4 +1,4 @@
-"""What to make up: one frozen object that every format reads."""
+"""The settings of made-up data, in one frozen object for every format."""
 
 from dataclasses import dataclass, fields
 from typing import Literal
@@ -24,7 +24,7 @@ class Plan:
 
     @property
     def name(self) -> str:
-        """A name for the file that says what differs from the usual.
+        """A file name that contains all settings other than the defaults.
 
         >>> Plan(rollouts=800, answer_length=3200).name
         'nemo-gym-800-answer_length-3200.jsonl'

@@ -1,4 +1,4 @@
-"""Text that costs nothing: slices of one seeded pool of words, ready to stand in JSON."""
+"""Cheap text: slices of a seeded pool of words, already encoded for JSON."""
 
 import struct
 from array import array
@@ -30,7 +30,7 @@ FOREIGN = ("naïve", "größer", "数学", "решение", "答案是", "😀"
 
 
 class WordPool:
-    """A pool of words, of which some hold escapes and some are not ASCII.
+    """A pool of words, of which some contain escapes and some are not ASCII.
 
     Nothing is encoded while rows are written: a text is a slice between two spaces.
 
@@ -56,13 +56,13 @@ class WordPool:
 
     @cached_property
     def plain(self) -> "WordPool":
-        """A pool without escapes, for texts of JSON in a text of JSON."""
+        """A pool without escapes, for JSON inside a JSON string."""
         return WordPool(
             seed=self._seed, escapes=0.0, non_ascii=self._non_ascii, script=self._script
         )
 
     def text(self, draw: int, length: int) -> bytes:
-        """About so many bytes, from a place that the draw names."""
+        """About this many bytes, from a position that depends on the draw."""
         words = max(1, round(length / self._mean))
         first = draw % (POOL_WORDS - 1)
         parts = []
@@ -75,7 +75,7 @@ class WordPool:
 
 
 def _words(seed: int, escapes: float, non_ascii: float, plain: Sequence[str]) -> Iterator[str]:
-    """Words without end, with these shares of escaped and foreign ones."""
+    """Endless words with these fractions of escaped and non-ASCII ones."""
     draws = _draws(seed)
     while True:
         kind, place = next(draws) / 2**32, next(draws)
@@ -88,7 +88,7 @@ def _words(seed: int, escapes: float, non_ascii: float, plain: Sequence[str]) ->
 
 
 def _draws(seed: int) -> Iterator[int]:
-    """Numbers below 2**32 without end, the same with every version of Python."""
+    """Endless numbers below 2**32, the same with every version of Python."""
     number = 0
     while True:
         yield from struct.unpack("<16I", blake2b(b"%d:%d" % (seed, number)).digest())

@@ -1,4 +1,4 @@
-"""Plans to files."""
+"""Writes plans to files."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ ROWS = {"nemo-gym": nemo_gym, "agentic": agentic, "generic": generic}
 
 
 def write(plan: Plan, path: Path) -> None:
-    """Stream a plan to a file, which appears when it is whole."""
+    """Stream a plan to a file, which appears when it is complete."""
     beside = path.with_suffix(".part")
     with beside.open("wb", buffering=1 << 20) as file:
         file.writelines(chunks(plan))

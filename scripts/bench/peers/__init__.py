@@ -1,1 +1,1 @@
-"""What others would write for the same job. Each is a script of its own: INPUT OUTPUT."""
+"""Scripts that others would write for the same job. Each takes INPUT and OUTPUT."""

@@ -1,4 +1,4 @@
-"""The job in SQL: a schema that names only what is needed, all cores, any order."""
+"""The job in SQL: a schema with only the columns needed, all cores, any order."""
 
 import sys
 

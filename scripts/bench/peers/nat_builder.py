@@ -41,7 +41,7 @@ def read() -> EvaluationRunOutput:
 
 
 async def rows() -> tuple[str, str]:
-    """Build the trajectories; give the two files that would be uploaded."""
+    """Build the trajectories; return the two files that would be uploaded."""
     builder = DPOTrajectoryBuilder(DPOTrajectoryBuilderConfig(min_score_diff=0.2))
     builder.evaluation_runs[RUN] = asyncio.create_task(asyncio.to_thread(read))
     trajectories = await builder.finalize(RUN)

@@ -1,4 +1,4 @@
-"""The floor for anything in Python that writes rows: parse each line, write it again."""
+"""The lower bound for any Python that writes rows: parse each line, write it again."""
 
 import sys
 

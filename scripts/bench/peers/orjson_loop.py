@@ -1,4 +1,4 @@
-"""The floor for anything in Python that looks at every row: parse each line, keep nothing."""
+"""The lower bound for any Python that reads every row: parse each line, keep nothing."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The script that everybody writes: all rows in memory, grouped by prompt, best against worst."""
+"""The script everyone writes for this job: all rows in memory, grouped, best against worst."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""The job in Polars: lazy and streaming, with a schema that names only what is needed."""
+"""The job in Polars: lazy and streaming, with a schema of only the columns needed."""
 
 import sys
 

@@ -90,7 +90,7 @@ def test_what_its_models_refuse(columns: Row, field: str) -> None:
 
 
 def test_figures_for_each_run() -> None:
-    """A run is a file; a pair of two files is in an entry of its own, and counted once in all."""
+    """A run is a file; a pair of two files has its own entry, and counts once in the total."""
     runs = Runs()
     for example, gap, files in [(7, 0.1, "aa"), (7, 0.2, "aa"), (8, 0.3, "bb"), (7, 0.9, "ba")]:
         given = PLAIN._replace(
@@ -127,6 +127,6 @@ def test_figures_for_each_run() -> None:
 
 
 def test_figures_of_nothing() -> None:
-    """No mean is made up, and the toolkit's zero is."""
+    """Without pairs there is no mean, except for the zero that the toolkit writes."""
     assert Runs().history() == []
     assert Runs().final()["collection_summary"]["avg_reward"] == 0

@@ -98,7 +98,7 @@ NEVER = {"val_period": 0, "val_at_start": False}
 
 
 def configuration(*sides: str, release: str, target: str = "nemo-rl") -> Any:
-    """The configuration for a dataset of two rows a side."""
+    """The configuration for a dataset with two rows per split."""
     return yaml.safe_load(extras_of(target, *sides, release=release)["dpo.yaml"])
 
 
@@ -174,7 +174,7 @@ def test_configuration(release: str, sides: list[str], data: Row) -> None:
 
 @pytest.mark.parametrize(("rows", "batch", "micro"), [(1, 1, 1), (100, 64, 2), (500, 128, 2)])
 def test_batches_that_the_rows_fill(rows: int, batch: int, micro: int) -> None:
-    """NeMo RL leaves out an incomplete batch, and takes no step without a complete one."""
+    """NeMo RL drops an incomplete batch, and takes no step without a complete one."""
     dataset = Dataset(
         {"train": "train.jsonl", "val": "val.jsonl"},
         {"train": rows, "val": 5},
@@ -188,7 +188,7 @@ def test_batches_that_the_rows_fill(rows: int, batch: int, micro: int) -> None:
 
 
 def test_ranked_answers_have_another_loader() -> None:
-    """All else is the same."""
+    """Only the loader differs."""
     plain, ranked = (
         extras_of(name, "train", release="0.6") for name in ("nemo-rl", "nemo-rl-ranked")
     )
@@ -199,7 +199,7 @@ def test_ranked_answers_have_another_loader() -> None:
 
 
 def test_several_nodes(tmp_path: Path) -> None:
-    """Slurm runs dpo.sh in the container, with all words as they were typed."""
+    """Slurm runs dpo.sh in the container, with all arguments as typed."""
     folder, tree, programs = tmp_path / "da'ta 1", tmp_path / "tree", tmp_path / "bin"
     for each in (folder, tree, programs):
         each.mkdir()
@@ -238,7 +238,7 @@ def test_several_nodes(tmp_path: Path) -> None:
 
 
 def test_several_nodes_need_an_image(tmp_path: Path) -> None:
-    """It is said before anything runs."""
+    """A missing image is an error before anything runs."""
     script = tmp_path / "slurm.sh"
     script.write_text(extras_of("nemo-rl", "train", release="0.6")["slurm.sh"], "utf-8")
     done = subprocess.run(

@@ -213,10 +213,11 @@ OF_NUMPY = (
     "Amk4lImIh5RSlChLA2gXTk5OSv////9K/////0sAdJRiQwgHAAAAAAAAAJSGlFKUjAJva5RoBWgIjAJiMZSJiIeUUpQoSwOM"
     "AXyUTk5OSv////9K/////0sAdJRiQwEBlIaUUpR1Lg=="
 )
-"""Made by numpy 2.4.6 from {"rewards": [Of(0.1), Of(0.9), float32(0.5)], "count": int64(7), "ok":
+"""Pickled by numpy 2.4.6, with two big-endian numbers.
 
-bool_(True)}, where Of(x) reduces to (scalar, (dtype(">f8"), array(x, ">f8").tobytes())), as
-big-endian numbers do.
+The value is {"rewards": [Of(0.1), Of(0.9), float32(0.5)], "count": int64(7), "ok": bool_(True)},
+where Of(x) reduces to (scalar, (dtype(">f8"), array(x, ">f8").tobytes())), as big-endian numbers
+do.
 """
 
 

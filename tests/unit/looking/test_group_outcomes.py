@@ -96,7 +96,7 @@ def test_the_beginning_of_a_name() -> None:
 
 
 def test_an_item_of_a_name() -> None:
-    """Names made of several parts are found by any of them, if it is in one name only."""
+    """Names with several parts are found by any part that occurs in one name only."""
     _write([_row(json.dumps(["env", at]), answer, 1.0) for at, answer in [(1, "a"), (11, "b")]])
     assert _fared("1") == [(1, "a", ([], []))]
     with pytest.raises(UsageError) as caught:

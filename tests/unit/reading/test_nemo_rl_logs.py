@@ -1,4 +1,4 @@
-"""Rollouts in the logs of NeMo RL to candidates: one test for each rule."""
+"""Rollouts in NeMo RL's logs to candidates: one test per rule."""
 
 import json
 from typing import Any
@@ -41,7 +41,7 @@ def _read(row: Row, label: str = "train_data_step1.jsonl", **options: Any) -> Ro
 
 
 def test_a_row_is_a_candidate() -> None:
-    """The token that ends the turn is no part of the text; the tokens have no padding."""
+    """The end-of-turn token is not part of the text; the tokens have no padding."""
     row = _train([ASKED, "A<|im_end|>"], "00011  ")
     (found,) = _read(row).kept
     assert (found.prompt, found.response, found.score, found.index) == (ASKED, "A", 0.5, 3)
@@ -61,7 +61,7 @@ def test_a_row_is_a_candidate() -> None:
     ],
 )
 def test_turns_of_training(texts: list[str], mask: str, prompt: str, said: list[str]) -> None:
-    """The mask tells how often the model spoke, and whether the environment had the last word."""
+    """The mask shows the model's turns, and whether the environment had the last one."""
     (found,) = _read(_train(texts, mask)).kept
     asked = found.prompt if isinstance(found.prompt, str) else found.prompt[0]["content"]
     turns = found.response
@@ -86,19 +86,19 @@ def test_turns_of_training(texts: list[str], mask: str, prompt: str, said: list[
     ],
 )
 def test_rollouts_that_are_dropped(row: Row, reason: str) -> None:
-    """Where the turns of the model cannot be known, none is guessed."""
+    """If the turns of the model are unknown, the rollout is dropped."""
     reading = _read(row)
     assert (reading.kept, reading.lost) == ([], [reason])
 
 
 def test_keep_rows() -> None:
-    """Masked rollouts are used if they are asked for."""
+    """--keep-rows uses masked rollouts."""
     row = _train([ASKED, "A"], "011", sample_loss_mask=[0.0])
     assert _read(row, keep_rows=frozenset({"masked"})).kept
 
 
 def test_logs_without_a_mask() -> None:
-    """Older logs have none: the model's turns are those that a generation prompt asks for."""
+    """Older logs have no mask: the model's turns follow a generation prompt."""
     row = {"content": [[ASKED, "A", SEEN, "B"]], "rewards": [1.0], "idx": 0}
     (found,) = _read(row).kept
     assert isinstance(found.response, list)
@@ -106,7 +106,7 @@ def test_logs_without_a_mask() -> None:
 
 
 def test_validation() -> None:
-    """It has roles; answers that the prompt shows as examples are not the model's."""
+    """Validation logs have roles; examples in the prompt are not the model's answers."""
     (found,) = _read(_val(("user", ASKED), ("assistant", "A<|im_end|>"), ("environment", "x"))).kept
     assert (found.prompt, found.response) == (ASKED, "A")
     example = ("user", "q\n"), ("assistant", "a\n")
@@ -115,19 +115,19 @@ def test_validation() -> None:
 
 
 def test_dynamic_sampling() -> None:
-    """`rewards` is then longer than the batch, and belongs to other rows."""
+    """`rewards` is longer than the batch then, and belongs to other rows."""
     (found,) = _read(_train([ASKED, "A"], "011", filtered_rewards=[0.25])).kept
     assert found.score == 0.25
 
 
 def test_agents_are_apart() -> None:
-    """Rollouts of NeMo Gym name the agent, which is the task as far as it is known."""
+    """Rollouts of NeMo Gym name the agent, which is part of the group."""
     rows = [_train([ASKED, "A"], "011", agent_ref=[{"name": name}]) for name in "ab"]
     assert _read(rows[0]).kept[0].group != _read(rows[1]).kept[0].group
 
 
 def test_runs_of_rows() -> None:
-    """Generations of one prompt follow each other; `idx` begins anew in each file."""
+    """Generations of one prompt are consecutive; `idx` restarts in each file."""
     groups = [
         _read(_train([ASKED, "A"], "011", idx=number), label, group_by=("file", "idx//4")).kept
         for number, label in ((0, "a"), (3, "a"), (4, "a"), (0, "b"))
@@ -139,7 +139,7 @@ def test_runs_of_rows() -> None:
 
 
 def test_prompt_template() -> None:
-    """With it, the environment's turns are messages as well."""
+    """With a template, the environment's turns are messages, too."""
     unrender = Unrenderer(CHATML)
     row = _train([ASKED, "A<|im_end|>", SEEN, "B<|im_end|>"], "00110111")
     (found,) = _read(row, unrender=unrender).kept

@@ -1,4 +1,4 @@
-"""Labelled comparisons to ready-made pairs: one test for each rule."""
+"""Labelled comparisons to ready-made pairs: one test per rule."""
 
 import json
 from typing import Any
@@ -48,7 +48,7 @@ def _own(label: Any, **more: Any) -> Row:
     ],
 )
 def test_known_datasets(row: Row, chosen: str) -> None:
-    """The label of each has its own meaning, and no score comes of it."""
+    """The labels of each dataset have their own meaning, and there are no scores."""
     pair = _pair(row)
     assert (pair.prompt, pair.chosen, pair.rejected) == ("Q", chosen, "BA"["AB".index(chosen)])
     assert (pair.chosen_score, pair.rejected_score, pair.gap) == (None, None, None)
@@ -57,7 +57,7 @@ def test_known_datasets(row: Row, chosen: str) -> None:
 
 
 def test_conversations() -> None:
-    """The prompt ends before the model's first turn, and must be the same on both sides."""
+    """The prompt ends before the first assistant turn, and must be the same on both sides."""
     asked = {"role": "user", "content": "Q"}
     first, second = ([asked, {"role": "assistant", "content": said}] for said in "AB")
     row = {"conversation_a": first, "conversation_b": second, "winner": "model_b"}
@@ -119,7 +119,7 @@ def test_names_of_answers_and_models() -> None:
 
 @pytest.mark.parametrize("label", [1, 0, -2, "1", True, 2.5])
 def test_numbers_have_no_meaning_of_their_own(label: Any) -> None:
-    """In SHP 1 is the first answer, in others the second one: the run stops."""
+    """In SHP, 1 is the first answer, in others the second: the run stops."""
     with pytest.raises(TwoReadings) as caught:
         _read(_own(label), **OWN)
     for option, word in caught.value.choices:
@@ -141,7 +141,7 @@ def test_numbers_have_no_meaning_of_their_own(label: Any) -> None:
     ],
 )
 def test_meanings(meanings: str, label: Any, side: str, strength: float | None) -> None:
-    """What --preference-map says, for numbers, texts and truth values."""
+    """--preference-map gives the meaning of numbers, texts and booleans."""
     assert read_label(label, "label", read_meanings([meanings])) == (side, strength)
 
 
@@ -149,19 +149,19 @@ def test_meanings(meanings: str, label: Any, side: str, strength: float | None) 
     "words", ["A", "=A", "1=C", "1=A,1=B", "negative=tie", "negative=A,positive=A"]
 )
 def test_meanings_that_mean_nothing(words: str) -> None:
-    """They are refused before anything is read."""
+    """They are rejected before anything is read."""
     with pytest.raises(UsageError):
         read_meanings([words])
 
 
 def test_a_number_that_the_map_does_not_name() -> None:
-    """It is a bad row: 2 is neither 1 nor 0."""
+    """A number missing in the map makes the row bad: 2 is neither 1 nor 0."""
     with pytest.raises(BadField):
         _read(_own(2), **OWN, preference_map=(("1", "A"), ("0", "B")))
 
 
 def test_the_question_of_own_rows() -> None:
-    """The prompt is guessed or named; other columns of the question join it, as in all rows."""
+    """The prompt is guessed or named; other columns of the question are added, as in all rows."""
     pair = _pair(_own("A", system="S", tools=[{"name": "f"}]), **OWN)
     assert [turn["content"] for turn in pair.prompt if isinstance(turn, dict)] == ["S", "Q"]
     assert pair.tools == [{"name": "f"}]
@@ -180,13 +180,13 @@ def test_the_question_of_own_rows() -> None:
     ],
 )
 def test_answers_that_are_no_pair(row: Row, reason: str) -> None:
-    """Ready-made pairs meet the same rules as all others."""
+    """Ready-made pairs follow the same rules as all others."""
     assert _read(row, **OWN).pairs_lost == [reason]
 
 
 @pytest.mark.parametrize("options", [{"response": "a"}, {"scores": (("x", 1.0),)}])
 def test_options_for_scores(options: Row) -> None:
-    """Whoever names a score means rows of another kind; the hint reads them."""
+    """Options for scores are for rows of another kind; the hint reads them as such."""
     with pytest.raises(TwoReadings) as caught:
         _read({**STEER, "overall_preference": 1}, **options)
     assert caught.value.choices == [("--from", "generic")]
@@ -203,13 +203,13 @@ def test_options_for_scores(options: Row) -> None:
     ],
 )
 def test_options_that_go_together(typed: Row, error: type[Exception]) -> None:
-    """A label and both answers are named together, and nothing else."""
+    """The label and both answers must be named together, without other options."""
     with pytest.raises(error):
         filled(ReadOptions, typed)
 
 
 def test_another_source_is_refused() -> None:
-    """--preference is for rows of one kind."""
+    """--preference contradicts --from with another source."""
     rows = filled(ReadOptions, OWN)
     with pytest.raises(OptionsConflict):
         ReadPlan(source="generic").as_rollouts(rows)

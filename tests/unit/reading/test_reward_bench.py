@@ -1,4 +1,4 @@
-"""Rows of RewardBench 2 to candidates: one test for each rule."""
+"""Rows of RewardBench 2 to candidates: one test per rule."""
 
 import json
 from typing import Any
@@ -20,7 +20,7 @@ def _read(row: dict[str, Any], **options: Any) -> RowOutcome:
 
 
 def test_right_answers_score_1_and_wrong_ones_0() -> None:
-    """All answers of a row compete, in the group of its id: prompts may be repeated."""
+    """All answers of a row compete, grouped by its ID, since prompts may repeat."""
     found = _read(ROW).kept
     assert [(one.response, one.score) for one in found] == [("A", 1.0), ("B", 1.0), ("C", 0.0)]
     assert {one.group for one in found} == {'["Ties","7"]'}
@@ -28,14 +28,14 @@ def test_right_answers_score_1_and_wrong_ones_0() -> None:
 
 
 def test_rows_without_an_id_compete_by_their_prompt() -> None:
-    """As all rows do that name no task."""
+    """Without an ID, the prompt is the group."""
     groups = {one.group for one in _read({**ROW, "id": None}).kept}
     assert len(groups) == 1
     assert groups.pop().startswith("prompt:")
 
 
 def test_losses() -> None:
-    """An answer that is null or empty is counted; no list of answers is a bad row."""
+    """A null or empty answer is counted; a missing list of answers makes the row bad."""
     found = _read({**ROW, "chosen": [None], "rejected": ["C", ""]})
     assert found.lost == ["no_response", "empty_answer"]
     assert found.places == [2]
@@ -44,5 +44,5 @@ def test_losses() -> None:
 
 
 def test_pairs_are_no_such_rows() -> None:
-    """Texts in chosen and rejected are a pair, with or without a number beside them."""
+    """Texts in chosen and rejected are a pair, with or without a number next to them."""
     assert source_of(json.dumps({**ROW, "chosen": "A", "rejected": "B"}).encode()) == "generic"
