@@ -5,14 +5,18 @@ pairs of all buckets, one bucket after the other, are the pairs of all groups in
 """
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, repeat
+from typing import Any
 
 import msgspec
 
 from prefpairs.engine.candidate_columns import Block, CandidateColumns
 from prefpairs.engine.candidate_reader import CandidateReader
 from prefpairs.model.identity import DIGEST, digest
+
+_QUESTION = 3 * DIGEST
+"""The digests of a group's name, prompt and tools."""
 
 
 class Slice(msgspec.Struct, array_like=True):
@@ -44,13 +48,25 @@ def bucket_of(key: bytes, buckets: int) -> int:
 
 def slices_of(
     columns: CandidateColumns, reader: CandidateReader, lines_before: int, buckets: int
-) -> dict[int, Slice]:
+) -> Iterator[tuple[int, Slice]]:
     """What a piece has for each bucket, of which so many lines of its file come before it."""
-    slices: dict[int, Slice] = {}
-    keys = columns.group_keys()
+    keys, given = columns.group_keys(), columns.by_name()
     order = sorted(range(len(keys)), key=keys.__getitem__)
+    compared = _compared(reader, buckets)
     for bucket, groups in groupby(order, key=lambda group: bucket_of(keys[group], buckets)):
-        slices[bucket] = _of_groups(columns, [*groups], lines_before)
+        found = compared.pop(bucket, Slice())
+        _add_candidates(found, columns, given, [(keys[group], group) for group in groups])
+        if lines_before and found.block is not None:
+            lines = array("I", found.block.lines)
+            lines = array("I", map((-lines_before).__add__, lines))
+            found.block = found.block._replace(lines=lines.tobytes())
+        yield bucket, found
+    yield from compared.items()
+
+
+def _compared(reader: CandidateReader, buckets: int) -> dict[int, Slice]:
+    """What has to be compared with the rows of other pieces, by bucket."""
+    slices: dict[int, Slice] = {}
     for item in sorted(reader.items):
         slices.setdefault(bucket_of(item, buckets), Slice()).items += item
     for group, task in sorted(reader.task_of.items()):
@@ -60,41 +76,45 @@ def slices_of(
     return slices
 
 
-def _of_groups(columns: CandidateColumns, groups: Sequence[int], lines_before: int) -> Slice:
-    given = columns.by_name()
+def _add_candidates(
+    found: Slice,
+    columns: CandidateColumns,
+    given: Mapping[str, Any],
+    groups: Sequence[tuple[bytes, int]],
+) -> None:
+    """Add the candidates of groups, which come with their keys, to a slice."""
     by_group, starts = given["by_group"]
     numbers, own = array("I"), array("I")
-    for place, group in enumerate(groups):
+    for place, (_, group) in enumerate(groups):
         members = by_group[starts[group] : starts[group + 1]]
         numbers.extend(members)
         own.extend(repeat(place, len(members)))
-    keys, questions = columns.group_keys(), given["questions"]
-    size = 3 * DIGEST
     slots = given["slots"]
-    slots = None if slots is None else [slots[n] if n < len(slots) else 0 for n in numbers]
 
-    def taken(name: str) -> "array[int]":
+    def taken(name: str) -> bytes:
         column = given[name]
-        return array(column.typecode, map(column.__getitem__, numbers))
+        return array(column.typecode, map(column.__getitem__, numbers)).tobytes()
 
-    block = Block(
-        own.tobytes(),
-        b"".join(keys[group] for group in groups),
-        b"".join(questions[size * group : size * (group + 1)] for group in groups),
-        taken("scores").tobytes(),
-        b"".join(map(columns.digest, numbers)),
-        taken("indexes").tobytes(),
-        taken("offsets").tobytes(),
-        taken("lengths").tobytes(),
-        b"" if slots is None else array("I", slots).tobytes(),
-        array("I", [max(0, line - lines_before) for line in taken("lines")]).tobytes(),
+    def slot(number: int) -> int:
+        return slots[number] if number < len(slots) else 0
+
+    found.block = Block(
+        groups=own.tobytes(),
+        group_keys=b"".join(key for key, _ in groups),
+        questions=b"".join(
+            given["questions"][_QUESTION * group : _QUESTION * (group + 1)] for _, group in groups
+        ),
+        scores=taken("scores"),
+        digests=b"".join(map(columns.digest, numbers)),
+        indexes=taken("indexes"),
+        offsets=taken("offsets"),
+        lengths=taken("lengths"),
+        slots=b"" if slots is None else array("I", map(slot, numbers)).tobytes(),
+        lines=taken("lines"),
     )
-    tasks = {
-        place: columns.task_of[number].to_bytes(DIGEST)
-        for place, number in enumerate(numbers if columns.task_of else ())
-        if number in columns.task_of
-    }
-    return Slice(block, tasks)
+    if columns.task_of:
+        tasks = ((place, columns.task_of.get(number)) for place, number in enumerate(numbers))
+        found.tasks = {place: task.to_bytes(DIGEST) for place, task in tasks if task is not None}
 
 
 def join_slice(columns: CandidateColumns, found: Slice, lines_before: int) -> None:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from prefpairs.engine.runners.bucket_columns import slices_of
 from prefpairs.engine.runners.step_plan import Piece, Work, map_name
 from prefpairs.errors import DataError, UsageError
 from prefpairs.fields.choose_field import Fact
+from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.lines import count_lines, lines_between
 from prefpairs.files.open_input import InputErrorsNamed
 from prefpairs.files.output import Output
@@ -99,13 +100,14 @@ def opened_piece(
 class _Spool:
     """Candidates of inputs that do not consist of lines, for the steps that fetch them."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: Output | None) -> None:
         self._output = output
         self._size = 0
 
     def append(self, line: bytes) -> int:
         """Write a line and return its offset."""
         offset = self._size
+        assert self._output is not None
         self._output.write(line)
         self._size += len(line)
         return offset
@@ -126,9 +128,11 @@ def run_map(work: Work, step: int) -> None:
     name = map_name(step)
     work.folder.create(name)
     receipts: list[PieceReceipt] = []
+    spools = not all(piece.lines for piece in work.steps.pieces[step])
     with (
-        work.folder.open(f"{name}/{COLUMNS}") as columns,
-        work.folder.open(f"{name}/{SPOOL}") as output,
+        FileTransaction() as files,
+        work.folder.open(f"{name}/{COLUMNS}", files) as columns,
+        work.folder.open(f"{name}/{SPOOL}", files) if spools else nullcontext() as output,
     ):
         spool, offset = _Spool(output), 0
         for number, piece in enumerate(work.steps.pieces[step]):
@@ -143,7 +147,7 @@ def run_map(work: Work, step: int) -> None:
             found = slices_of(
                 indexed.columns, indexed.reader, indexed.lines_before, work.steps.parts
             )
-            for bucket, part in found.items():
+            for bucket, part in found:
                 content = msgspec.msgpack.encode(part)
                 columns.write(content)
                 places[bucket] = Place(offset, len(content), len(part))
