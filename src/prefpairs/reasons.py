@@ -18,6 +18,7 @@ LOSSES = {
     "multi_modal": "the prompt contains images or other media that its text does not represent",
     "only_tokens": "the row has tokens but no text; --tokenizer FILE decodes them",
     "no_score": "the score is missing",
+    "other_filter": "its metric is that of another filter than --score names",
     "no_label": "no label says which answer is preferred",
     "tied": "the label prefers neither answer",
     "both_bad": "the label says that both answers are bad",

@@ -72,3 +72,44 @@ def test_reward_bench(tmp_path: Path) -> None:
         assert pair["chosen"] in row["chosen"]
         assert pair["rejected"] in row["rejected"]
         assert (pair["chosen_score"], pair["rejected_score"], pair["gap"]) == (1.0, 0.0, 1.0)
+
+
+SAMPLES_OF_LM_EVAL = "samples_gsm8k_2026-11-19T09-00-00.000000.jsonl"
+
+
+def _name_of_lm_eval(candidate: dict[str, Any]) -> str:
+    return f"doc{json.loads(candidate['group'])[0]}.resp{candidate['meta']['answer_position']}"
+
+
+def test_lm_eval(tmp_path: Path) -> None:
+    """The metric is of the first answer, so there is no pair; the error says what to do."""
+    answer, path = _answer("lm-eval", SAMPLES_OF_LM_EVAL), SAMPLES / "lm-eval" / SAMPLES_OF_LM_EVAL
+    kept, summary = _read(path, tmp_path, command="extract")
+    assert [given["source"] for given in summary["inputs"]] == ["lm-eval"]
+    rollouts = [one for group in answer["detail"] for one in group["rollouts"]]
+    assert summary["candidates"]["found"] == answer["rollouts"]
+    assert summary["candidates"]["dropped"] == {"no_score": sum("drop" in one for one in rollouts)}
+    scores = {one["id"]: one["score"] for one in rollouts if "drop" not in one}
+    assert {_name_of_lm_eval(one): one["score"] for one in kept} == scores
+    done = run("pair", str(path))
+    assert (done.returncode, answer["pairs"]) == (3, 0)
+    assert b"several runs of a model" in done.stderr
+
+
+def test_ultrafeedback(tmp_path: Path) -> None:
+    """By the mean of the ratings; the overall score prefers the wrong answer."""
+    answer, path = _answer("ultrafeedback", "rows.jsonl"), SAMPLES / "ultrafeedback" / "rows.jsonl"
+    named = ("--keep", "completions[].model")
+    kept, summary = _read(path, tmp_path, *named, command="extract")
+    assert [given["source"] for given in summary["inputs"]] == ["ultrafeedback"]
+    found = {
+        f"L{one['origin'].split(':')[1][0]}.{one['meta']['completions[].model']}": one["score"]
+        for one in kept
+    }
+    assert found == {
+        one["id"]: one["score"] for group in answer["detail"] for one in group["rollouts"]
+    }
+    (pair,), _ = _read(path, tmp_path)
+    known = answer["detail"][0]["pair"]
+    scores = pair["chosen_score"], pair["rejected_score"], pair["gap"]
+    assert scores == (known["chosen_score"], known["rejected_score"], known["gap"])

@@ -132,6 +132,8 @@ class CrossRowFacts:
             self._check_conversation(fact[1])
         elif kind == "turn":
             self._check_turns(fact[1])
+        elif kind == "scored by":
+            self._check_scores()
 
     def _guessed(self, what: str) -> list[str]:
         return [name for of, name in self.of("guessed") if of == what]
@@ -172,6 +174,14 @@ class CrossRowFacts:
             )
             choices = [("--response", answers[0]), ("--ignore", answers[0])]
             raise TwoReadings(problem, choices)
+
+    def _check_scores(self) -> None:
+        """Raise if rows have different scores, of which only one should count."""
+        names = [name for (name,) in self.of("scored by")]
+        if len(names) > 1:
+            quoted = " and ".join(f'"{name}"' for name in names)
+            problem = f"the rows have several scores, {quoted}: which of them counts?"
+            raise TwoReadings(problem, [("--score", name) for name in names])
 
     def _check_turns(self, name: str) -> None:
         """Raise for prompts of later turns, whose earlier turns are in other rows."""

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from prefpairs.errors import BadField, NotJson
 from prefpairs.model.json_codec import decode, encode_line
-from prefpairs.model.message import Message, Text, read_messages
+from prefpairs.model.message import Message, Text, is_messages, read_messages
 from prefpairs.model.number import read_score
 
 LARGEST_INDEX = 2**63 - 1
@@ -66,6 +66,17 @@ def read_text(value: Any, field: str) -> Text:
     if isinstance(value, list):
         return read_messages(value, field)
     raise BadField(field, value, "text or a list of messages")
+
+
+def chat_in(value: Any) -> list[Any] | None:
+    """The chat in a text of JSON, as tables often store it."""
+    if not (isinstance(value, str) and value.lstrip().startswith("[")):
+        return None
+    try:
+        chat = decode(value.encode())
+    except (NotJson, UnicodeEncodeError):
+        return None
+    return chat if is_messages(chat) else None
 
 
 def read_tools(value: Any, field: str) -> list[Any] | None:

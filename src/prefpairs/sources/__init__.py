@@ -26,6 +26,8 @@ SOURCES = {
     "nemo-rl": "NeMo RL: train_data_step*.jsonl and val_data_step*.jsonl of a run's logs",
     "preferences": "comparisons with a label instead of scores: HelpSteer3, Arena, Tinker, SHP",
     "reward-bench": "RewardBench 2: lists of right and wrong answers, which score 1 and 0",
+    "ultrafeedback": "UltraFeedback: completions of several models, with ratings",
+    "lm-eval": "lm-eval: samples_*.jsonl, a document and its answers a line",
     "generic": "any rows with a prompt, a response and a score, named by paths or guessed",
 }
 """Every source, in the order in which `auto` tries them."""
@@ -59,6 +61,8 @@ KEY_COLUMNS = {
         "human_ref_A",
     ),
     "reward-bench": ("num_correct",),
+    "ultrafeedback": ("completions",),
+    "lm-eval": ("filtered_resps",),
 }
 """The columns of which every row of a source has at least one; the source itself looks closer."""
 

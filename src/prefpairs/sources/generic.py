@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from prefpairs.errors import BadField, BadRecord, NotJson, TwoReadings
+from prefpairs.errors import BadField, BadRecord, TwoReadings
 from prefpairs.fields.answers_in_row import (
     Place,
     WeightedScore,
@@ -35,10 +35,10 @@ from prefpairs.fields.join_question_columns import (
 from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.suggestions import suggestions
-from prefpairs.model.candidate import read_text
+from prefpairs.model.candidate import chat_in, read_text
 from prefpairs.model.json_codec import decode, decode_object
 from prefpairs.model.marks import COLUMNS as MARK_COLUMNS
-from prefpairs.model.message import RENDERED, Message, Text, is_messages
+from prefpairs.model.message import RENDERED, Message, Text
 from prefpairs.model.pair import POSITION
 from prefpairs.model.path import MISSING, look_up, without
 from prefpairs.sources.base import RecordReader, Source
@@ -116,19 +116,8 @@ def _fields_of(row: dict[str, Any], options: ReadOptions) -> tuple[dict[str, Any
     for path in options.ignore:
         if not is_named(path, options):
             row = without(row, path)
-    row = row | {name: chat for name in CHATS if (chat := _chat_in(row.get(name))) is not None}
+    row = row | {name: chat for name in CHATS if (chat := chat_in(row.get(name))) is not None}
     return row, find_fields(row, options)
-
-
-def _chat_in(value: Any) -> list[Any] | None:
-    """The chat in a text of JSON, as tables often store it."""
-    if not (isinstance(value, str) and value.lstrip().startswith("[")):
-        return None
-    try:
-        chat = decode(value.encode())
-    except NotJson:
-        return None
-    return chat if is_messages(chat) else None
 
 
 def _what_is_there(row: dict[str, Any], fields: Fields) -> Iterator[Fact]:

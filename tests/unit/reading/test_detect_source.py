@@ -73,6 +73,8 @@ VALUES = {
     "comparison": {"prompt_conversation": [], "completion_A": [], "completion_B": []},
     "human_ref_A": "A",
     "num_correct": 1,
+    "completions": [{"response": "A", "annotations": {}, "fine-grained_score": 1}],
+    "filtered_resps": ["A"],
 }
 
 
@@ -88,6 +90,7 @@ def test_sources_know_rows_by_their_signs(columns: tuple[str, ...]) -> None:
     fields |= {"context": "Q", "response1": "A", "response2": "B", "label": "A"}
     fields |= {"response_1": "A", "response_2": "B", "conversation_b": [], "winner": "tie"}
     fields |= {"history": "Q", "human_ref_B": "B", "labels": 1, "chosen": [], "rejected": []}
+    fields |= {"instruction": "Q", "doc_id": 0, "doc": {}, "arguments": {}, "resps": [["A"]]}
     fields |= {"input": "Q", "target": "T", "messages": [], "scores": {}}
     record = json.dumps({**fields, **{column: VALUES[column] for column in columns}}).encode()
     knowing = [name for name in SOURCES if source_named(name).looks_like(record)]

@@ -49,7 +49,7 @@ def _why_no_group(ledger: Ledger) -> str:
     if _were_judged_twice(ledger):
         return "the same answers were judged twice with different scores"
     reason, count = ledger.groups_without_pair.most_common(1)[0]
-    return f"{plural(count, 'group')}: {_OF_GROUPS[reason]}"
+    return f"{plural(count, 'group')}: {_advice(reason, ledger)}"
 
 
 def retry_options(ledger: Ledger, plan: InputPlan) -> Sequence[tuple[str, str]]:
@@ -86,7 +86,10 @@ def _advice(reason: str, ledger: Ledger) -> str | None:
     """What to do about a reason; the sources' advice comes first."""
     names = {name for _, name in ledger.sources}
     of_sources = [source_named(name).advice for name in SOURCES if name in names]
-    return next((advice[reason] for advice in (*of_sources, _OF_LOSSES) if reason in advice), None)
+    return next(
+        (advice[reason] for advice in (*of_sources, _OF_LOSSES, _OF_GROUPS) if reason in advice),
+        None,
+    )
 
 
 def example_pair(prompt: Text, chosen: Text, rejected: Text) -> str:

@@ -1,0 +1,104 @@
+"""Samples of lm-eval to candidates: one test for each rule."""
+
+import json
+from typing import Any
+
+import pytest
+
+from prefpairs.errors import BadField, NoSuchPath, TwoReadings
+from prefpairs.fields.cross_row_facts import CrossRowFacts
+from prefpairs.fields.make_candidate import RowOutcome
+from prefpairs.fields.read_options import ReadOptions
+from prefpairs.sources.detect import source_of
+from prefpairs.sources.lm_eval import open_reader
+
+Row = dict[str, Any]
+
+
+def _row(*answers: Any, metric: Any = 1.0, used: str = "none", **more: Any) -> Row:
+    row: Row = {"doc_id": 3, "doc": {"q": "Q"}, "target": "T", "filter": used}
+    row["arguments"] = {"gen_args_0": {"arg_0": "Q", "arg_1": {}}}
+    row |= {"resps": [[*answers]], "filtered_resps": [*answers[:1]]}
+    return {**row, "metrics": ["acc"], "acc": metric, **more}
+
+
+def _read(row: Row, *scores: str) -> RowOutcome:
+    options = ReadOptions(scores=tuple((name, 1.0) for name in scores))
+    return open_reader([], options, "samples.jsonl").read(json.dumps(row).encode())
+
+
+def test_an_answer_is_a_candidate() -> None:
+    """Its group is the document with its target."""
+    (found,) = _read(_row("A")).kept
+    assert (found.prompt, found.response, found.score, found.meta) == ("Q", "A", 1.0, None)
+    assert json.loads(found.group)[0] == 3
+    (other,) = _read(_row("A", target="U")).kept
+    assert other.group != found.group
+    assert source_of(json.dumps(_row("A")).encode()) == "lm-eval"
+
+
+@pytest.mark.parametrize(
+    ("row", "scores"),
+    [
+        (_row("A", used="maj@8"), {"A": 1.0}),
+        (_row("A", "B"), {"A": 1.0}),
+        (_row("A", "B", used="take_first"), {"A": 1.0}),
+        (_row("A", "B", used="maj@2"), {}),
+        (_row("A", "B", used="strict-match"), {}),
+        (_row("A", "B", metric=[0, 1], used="maj@2"), {"A": 0.0, "B": 1.0}),
+        (_row("A", "B", metric=[0, 1, 1], used="maj@2"), {}),
+    ],
+)
+def test_of_which_answer_a_metric_is(row: Row, scores: dict[str, float]) -> None:
+    """All other answers have no score."""
+    found = _read(row)
+    assert {
+        one.response: one.score for one in found.kept if isinstance(one.response, str)
+    } == scores
+    assert found.lost == ["no_score"] * (len(row["resps"][0]) - len(scores))
+
+
+def test_metrics_and_filters() -> None:
+    """Several metrics end the run; a filter that is not named drops the row."""
+    row = _row("A", used="strict", metrics=["acc", "f1"], f1=0.5)
+    with pytest.raises(TwoReadings) as caught:
+        _read(row)
+    assert caught.value.choices == [("--score", "acc,strict"), ("--score", "f1,strict")]
+    assert [one.score for one in _read(row, "f1,strict").kept] == [0.5]
+    assert [one.score for one in _read(row, "f1").kept] == [0.5]
+    assert _read(row, "f1,loose").lost == ["other_filter"]
+    with pytest.raises(NoSuchPath):
+        _read(row, "f2")
+
+
+def test_filters_of_several_rows() -> None:
+    """The same answer has a metric for each filter: one of them must be named."""
+    facts = CrossRowFacts()
+    facts.add(_read(_row("A", used="strict")).facts)
+    with pytest.raises(TwoReadings) as caught:
+        facts.add(_read(_row("A", used="loose")).facts)
+    assert caught.value.choices == [("--score", "acc,loose"), ("--score", "acc,strict")]
+    assert _read(_row("A"), "acc,none").facts == ()
+
+
+def test_what_was_sent() -> None:
+    """A request to a chat API is the JSON text of its messages; older rows have a list."""
+    chat = [{"role": "user", "content": "Q"}]
+    sent = {"gen_args_0": {"arg_0": json.dumps(chat)}}
+    assert _read(_row("A", arguments=sent)).kept[0].prompt == chat
+    assert _read(_row("A", arguments=[["Q", {}]])).kept[0].prompt == "Q"
+    with pytest.raises(BadField):
+        _read(_row("A", arguments={}))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        _row("A", arguments={"a": {"arg_0": "Q"}, "b": {"arg_0": "Q"}}),
+        _row([-1.5, True]),
+        {**_row("A"), "resps": [["A"], ["B"]]},
+    ],
+)
+def test_likelihoods_are_no_answers(row: Row) -> None:
+    """Multiple-choice tasks have a number for each given answer."""
+    assert _read(row).lost == ["no_response"]
