@@ -91,7 +91,7 @@ def _of_answer(value: Any, place: int, of: int, row: Row) -> Any:
     """The value of a metric for one answer; None if it is for all answers together."""
     if isinstance(value, list) and len(value) == of:
         return value[place]
-    first = place == 0 and row.get("filter") in _TAKES_FIRST
+    first = place == 0 and str(row.get("filter")) in _TAKES_FIRST
     return value if of == 1 or first else None
 
 
@@ -101,8 +101,7 @@ def _prompt(row: Row) -> Text:
     requests = [*given.values()] if isinstance(given, dict) else given
     if not isinstance(requests, list) or not requests:
         raise BadField("arguments", given, "the arguments of a request")
-    first = requests[0]
-    asked = first.get("arg_0") if isinstance(first, dict) else first[0] if first else None
+    asked = look_up(requests[0], "0" if isinstance(requests[0], list) else "arg_0")
     if len(requests) > 1 or not isinstance(asked, str):
         raise Unusable("no_response")
     return chat_in(asked) or asked
