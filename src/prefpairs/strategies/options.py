@@ -70,7 +70,8 @@ class PairOptions:
         least=1,
         most=1024,
         panel=_RUN,
-        help="Number of processes that read a file (default: one per core, for large files).",
+        help="Number of threads that read a file and make pairs; of processes, without the native "
+        "core (default: one per core, for large files).",
     )
 
     @property
