@@ -1,12 +1,16 @@
 """Suggests options for a row whose fields are unclear; the user decides, nothing is guessed."""
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice, product
 from typing import Any
 
+from prefpairs.errors import BadField, TwoReadings
 from prefpairs.fields.answers_in_row import is_list_of_objects
 from prefpairs.fields.field_names import JUDGING, is_called_score, is_something_else, words_of
+from prefpairs.fields.preference_label import read_label
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.message import is_messages
 
@@ -14,6 +18,9 @@ _MOST, _MOST_TRIED = 3, 4
 _ASKING = {"prompt", "question", "instruction", "query", "problem", "task", "goal", "input"}
 _SAYING = {"response", "completion", "output", "generation", "generated", "prediction", "reply"}
 _SAYING |= {"predicted", "solution", "answer", "message", "content", "text", "said", "candidate"}
+_LABELS = ("winner", "preference", "preferred", "choice", "chosen", "label", "better", "verdict")
+_SIDE = re.compile("(.*?)(_?)([ab12])", re.IGNORECASE)
+_OTHER_SIDE = {"a": "b", "A": "B", "1": "2"}
 Row = dict[str, Any]
 Words = tuple[str, ...]
 
@@ -49,6 +56,29 @@ def suggestions(
         ):
             found += 1
             yield tuple(word for what, path in given.items() for word in (f"--{what}", path))
+
+
+def comparisons(row: Row) -> Iterator[Words]:
+    """Options for a row of two answers and a label that says which one is preferred.
+
+    >>> list(comparisons({"reply_a": "x", "reply_b": "y", "winner": "model_a"}))
+    [('--preference', 'winner', '--response-a', 'reply_a', '--response-b', 'reply_b')]
+    """
+    for label in (name for name in _LABELS if name in row):
+        with suppress(BadField, TwoReadings):
+            read_label(row[label], label, ())
+            for name, other in _sides(row):
+                yield "--preference", label, "--response-a", name, "--response-b", other
+
+
+def _sides(row: Row) -> Iterator[tuple[str, str]]:
+    """Columns of answers whose names differ in their last letter only: a and b, or 1 and 2."""
+    for name in _texts(row, _SAYING):
+        found = _SIDE.fullmatch(name)
+        if found is not None and found[3] in _OTHER_SIDE:
+            other = f"{found[1]}{found[2]}{_OTHER_SIDE[found[3]]}"
+            if isinstance(row.get(other), type(row[name])):
+                yield name, other
 
 
 def _is_of_another(given: Mapping[str, str], judging: Sequence[str]) -> bool:

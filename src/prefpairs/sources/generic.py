@@ -34,7 +34,7 @@ from prefpairs.fields.join_question_columns import (
 )
 from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.fields.suggestions import suggestions
+from prefpairs.fields.suggestions import comparisons, suggestions
 from prefpairs.model.candidate import chat_in, read_text
 from prefpairs.model.json_codec import decode, decode_object
 from prefpairs.model.marks import COLUMNS as MARK_COLUMNS
@@ -164,6 +164,8 @@ def _suggested(
             return bool(_read(record, options, _with_fields_found(options), "").kept)
         return False
 
+    if "response" in missing:
+        yield from (("try", *words) for words in comparisons(row))
     for words in suggestions(row, missing, options, works):
         yield ("try", *words)
 

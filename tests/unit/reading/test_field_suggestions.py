@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.fields.suggestions import suggestions
+from prefpairs.fields.suggestions import comparisons, suggestions
 
 BOTH = ("response", "score")
 
@@ -35,3 +35,22 @@ def test_what_is_offered(row: dict[str, Any], missing: tuple[str, ...], offered:
     given = {"score": lambda read: read.scores, "response": lambda read: read.response}
     found = suggestions(row, missing, ReadOptions(), given[missing[0]])
     assert [" ".join(words) for words in found] == offered
+
+
+@pytest.mark.parametrize(
+    ("row", "offered"),
+    [
+        ({"response_a": "x", "response_b": "y", "winner": "A"}, "winner response_a response_b"),
+        ({"output1": "x", "output2": "y", "preference": "B"}, "preference output1 output2"),
+        ({"answerA": "x", "answerB": "y", "label": "tie"}, "label answerA answerB"),
+        ({"response_a": "x", "response_b": "y", "winner": "gpt-4"}, None),
+        ({"response_a": "x", "response_b": "y", "winner": 1}, None),
+        ({"response_a": "x", "response_b": ["y"], "winner": "A"}, None),
+        ({"response_a": "x", "response_c": "y", "winner": "A"}, None),
+        ({"response_a": "x", "response_b": "y", "colour": "A"}, None),
+    ],
+)
+def test_comparisons(row: dict[str, Any], offered: str | None) -> None:
+    """Two answers and a label whose meaning is known, under names of any such columns."""
+    found = [" ".join(words[1::2]) for words in comparisons(row)]
+    assert found == ([offered] if offered else [])
