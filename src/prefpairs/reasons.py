@@ -70,6 +70,7 @@ NOTICES = {
     "omitted; with [] instead of the number each item is an answer",
     "annotators_differ": "annotators preferred opposite answers; the label for all of them decides",
     "inserted_turn": "an answer contains an assistant turn that its model did not write",
+    "tools_of_group": "a rollout that names no tools has those of the other rollouts in its group",
     "prompt_in_response": "a response that began with its prompt was read without it",
     "leading_turn_moved": "turns before the model's first turn were moved into the prompt",
     "prompt_held_answer": "the prompt ended with the candidate's own answer, which was removed",

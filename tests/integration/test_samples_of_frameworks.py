@@ -42,16 +42,25 @@ FILES = [
     Sample("harbor", "job/", "harbor", ("--score", "correct")),
     Sample("nemo-rl", "train_data_step1.jsonl", "nemo-rl"),
     Sample("nemo-rl", "val_data_step0.jsonl", "nemo-rl"),
+    Sample("skyrl", "dumped_evals/openai_gsm8k.jsonl", "skyrl"),
+    Sample("skyrl", "dumped_evals/openai_gsm8k.jsonl", "skyrl", path="dumped_evals"),
+    Sample("rllm", "episodes/train_step_1_epoch_0/", "rllm"),
+    Sample("rllm", "episodes/train_step_1_epoch_0/", "rllm", path="episodes"),
+    Sample("atropos", "groups.jsonl", "atropos"),
+    Sample("art", "trajectories/train/0000.jsonl", "art"),
+    Sample("art", "trajectories/train/0001.parquet", "art"),
 ]
 
 
 def _names(group: str, index: int | None, origin: str) -> set[str]:
-    """What the answers may call a rollout: by line, trace, sample and epoch, trial, or number."""
+    """What the answers may call a rollout: by its line, place, task and number, or trial."""
     holder, _, place = origin.rpartition(":")
     line, _, number = place.partition("#")
-    names = {f"L{line}", f"L{line}.{int(number or 1) - 1}", Path(holder).parent.name, f"idx{index}"}
+    item = int(number or 1) - 1
+    names = {f"L{line}", f"L{line}.{item}", f"L{line}[{item}]", f"g{int(line) - 1}.t{item}"}
     parts = [] if group.startswith("prompt:") else json.loads(group)
-    return names | {f"{part}/{index}" for part in parts}
+    of_task = {f"{part}{sign}{index}" for part in parts for sign in "/:"}
+    return {*names, *of_task, Path(holder).parent.name, f"idx{index}"}
 
 
 def _rows(output: bytes) -> list[dict[str, Any]]:

@@ -342,3 +342,13 @@ def expect_object(row: Any) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise BadField("row", row, "a JSON object")
     return row
+
+
+def objects_in(row: dict[str, Any], field: str) -> list[dict[str, Any]]:
+    """The objects in a list of a row; none if it is missing or null."""
+    value = row.get(field)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise BadField(field, value, "a list of objects")
+    return value

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from prefpairs.errors import BadInput
 from prefpairs.files.file_system import exists
 from prefpairs.limited_process import memory_taken
-from prefpairs.model.record_layout import RecordLayout
+from prefpairs.model.record_layout import RecordLayout, TableLayout
 
 STDIN = "-"
 _UNPACKED, _MOST_TIMES = 1_000_000_000, 200
@@ -87,6 +87,8 @@ class Input(NamedTuple):
     layouts: tuple[RecordLayout, ...] = ()
     rows: str | None = None
     """Where a document holds the list of its rows."""
+    tables: tuple[TableLayout, ...] = ()
+    """The tables in which several rows are one record."""
     beside: tuple[str, str] | None = None
     """The key under which another file is added to the record, and the path of that file."""
 

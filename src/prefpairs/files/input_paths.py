@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from prefpairs.errors import BadInput, EmptyName, FileError, UsageError
 from prefpairs.files.file_system import exists, is_folder
 from prefpairs.files.input_file import STDIN, Input, Limits, labels, within_memory
-from prefpairs.model.record_layout import RecordLayout
+from prefpairs.model.record_layout import RecordLayout, TableLayout
 
 _SUFFIXES = (".jsonl", ".json", ".ndjson", ".parquet", ".trxp", ".eval")
 _DATABASES = (".db", ".sqlite", ".sqlite3")
@@ -47,6 +47,7 @@ def find_inputs(
     limits: Limits = Limits(),  # noqa: B008
     layouts: tuple[RecordLayout, ...] = (),
     rows: str | None = None,
+    tables: tuple[TableLayout, ...] = (),
 ) -> list[Input]:
     """The inputs of a command, in order: files as given, patterns and directories sorted."""
     limits = within_memory(limits)
@@ -57,7 +58,7 @@ def find_inputs(
             raise UsageError(f"{path} is named twice", "name each input once")
         seen.add(identity)
     return [
-        Input(path, label, limits, layouts, rows, _beside(path, layouts))
+        Input(path, label, limits, layouts, rows, tables, _beside(path, layouts))
         for path, label in zip(paths, labels(paths), strict=True)
     ]
 

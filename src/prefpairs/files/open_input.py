@@ -203,8 +203,9 @@ def _rows_of_container(
     bytes_read = None if compressed is None else compressed.bytes_read
     if begin.startswith(_PARQUET):
         from prefpairs.files.parquet_reader import parquet_rows
+        from prefpairs.files.rows_together import rows_together
 
-        return parquet_rows(stream, source, bytes_read)
+        return rows_together(parquet_rows(stream, source, bytes_read), source)
     if begin.startswith(_TRXP):
         from prefpairs.files.trxp_reader import trxp_rows
 

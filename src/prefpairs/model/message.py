@@ -73,6 +73,16 @@ def asks_by_template(text: Text) -> bool:
     return words.startswith(_BEGINS_IN_WORDS) and _ASKS_IN_WORDS.search(end) is not None
 
 
+def generation_prompt(text: str) -> str:
+    r"""How a template ends a prompt for the assistant's turn, special tokens included; else empty.
+
+    >>> generation_prompt("<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n")
+    '<|im_start|>assistant\n'
+    """
+    found = _ASKS.search(text[-_LONGEST_ASKING:])
+    return found[0] if found else ""
+
+
 def read_messages(value: Any, field: str) -> list[Message]:
     """The messages of a list in chat-completions form.
 

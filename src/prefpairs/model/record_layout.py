@@ -1,4 +1,4 @@
-"""Where the records of a format are, if a record is more than a line of one file."""
+"""Where the records of a format are, if a record is more than one line or row of a file."""
 
 import re
 from collections.abc import Sequence
@@ -19,6 +19,17 @@ class RecordLayout(NamedTuple):
     """Where the other file may be, as seen from the record: the first one that exists counts."""
     marker: str = ""
     """A file of the directory above that is no record, although it is called like one."""
+
+
+class TableLayout(NamedTuple):
+    """A table in which several rows in a row are one record, as they have one value in common."""
+
+    columns: frozenset[str]
+    """The columns that all such tables have."""
+    by: str
+    """The column of that value."""
+    key: str
+    """What holds the rows in the record."""
 
 
 def joined(record: bytes, key: str, beside: bytes) -> bytes:

@@ -16,7 +16,15 @@ from prefpairs.files.input_file import Input, Limits
 from prefpairs.files.input_paths import databases_in, find_inputs
 from prefpairs.files.standard_output import refuse_stdout
 from prefpairs.option import argument, option, options, size_of
-from prefpairs.sources import LAYOUTS, PREFERENCES, SOURCES, TRACES, check_source, companions_of
+from prefpairs.sources import (
+    LAYOUTS,
+    PREFERENCES,
+    SOURCES,
+    TABLES,
+    TRACES,
+    check_source,
+    companions_of,
+)
 from prefpairs.strategies.options import PairOptions
 from prefpairs.targets import OF_TRACES, PAIR_FORMATS
 
@@ -152,7 +160,7 @@ class InputPlan:
         if not self.paths and sys.stdin is not None and sys.stdin.isatty():
             raise UsageError("no input", "name files, or pipe rows into standard input")
         limits = limits_of(self.max_line, self.max_unpacked)
-        inputs = find_inputs(self.paths or [], limits, LAYOUTS, self.rows)
+        inputs = find_inputs(self.paths or [], limits, LAYOUTS, self.rows, TABLES)
         return replace(self, inputs=inputs)
 
 

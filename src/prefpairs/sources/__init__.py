@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from prefpairs.errors import UnknownWord
-from prefpairs.model.record_layout import RecordLayout
+from prefpairs.model.record_layout import RecordLayout, TableLayout
 
 if TYPE_CHECKING:
     from prefpairs.sources.base import Source
@@ -24,6 +24,10 @@ SOURCES = {
     "inspect-ai": "Inspect logs (.eval, .json): the samples of an evaluation, several epochs each",
     "harbor": "Harbor: the trials of a job, with the trajectories of their agents (ATIF)",
     "nemo-rl": "NeMo RL: train_data_step*.jsonl and val_data_step*.jsonl of a run's logs",
+    "skyrl": "SkyRL: dumped_evals/*/*.jsonl, rollouts of an evaluation",
+    "rllm": "rLLM: episodes/*/*.json, an episode a file, with the trajectories of its agents",
+    "atropos": "Atropos: groups of rollouts with tokens, masks and scores, a group a line",
+    "art": "ART: trajectories/*/*.parquet, or .jsonl with a group of trajectories a line",
     "preferences": "comparisons with a label instead of scores: HelpSteer3, Arena, Tinker, SHP",
     "reward-bench": "RewardBench 2: lists of right and wrong answers, which score 1 and 0",
     "ultrafeedback": "UltraFeedback: completions of several models, with ratings",
@@ -53,6 +57,10 @@ KEY_COLUMNS = {
     "inspect-ai": ("eval", "epoch"),
     "harbor": ("trial_name",),
     "nemo-rl": ("rewards",),
+    "skyrl": ("env_class",),
+    "rllm": ("episode_id",),
+    "atropos": ("masks",),
+    "art": ("trajectories",),
     "preferences": (
         "overall_preference",
         "preference_strength",
@@ -90,6 +98,7 @@ _COMPANIONS = {
         re.compile(r"(^|/)effective/traces\.jsonl(\.gz|\.zst)?$"),
         "../all/traces.jsonl",
     ),
+    "skyrl": Companions("SkyRL", re.compile(r"(^|/)aggregated_results\.jsonl$")),
     "verifiers-v0": Companions("verifiers", re.compile(r"(^|/)metadata\.json$"), "results.jsonl"),
 }
 
@@ -110,6 +119,11 @@ LAYOUTS = (
     ),
 )
 """Where the records of formats are that are more than a line of one file."""
+
+_OF_ART = {"group_index", "group_metadata", "reward", "metrics", "metadata", "messages"}
+
+TABLES = (TableLayout(frozenset(_OF_ART), "group_index", "trajectories"),)
+"""The tables of formats in which a record is more than one row."""
 
 
 def companions_of(source: str) -> list[Companions]:

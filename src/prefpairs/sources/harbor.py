@@ -10,7 +10,14 @@ from typing import Any
 
 from prefpairs.errors import BadField, TwoReadings
 from prefpairs.fields.answers_in_row import WeightedScore
-from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
+from prefpairs.fields.make_candidate import (
+    Answer,
+    RowOutcome,
+    Unusable,
+    add_candidate,
+    begin_row,
+    objects_in,
+)
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.responses_api import chat_tool
 from prefpairs.model.candidate import read_tools
@@ -115,7 +122,7 @@ def _turns(trajectory: Row) -> Iterator[tuple[Message, bool]]:
 
     What the environment answered stands in the agent's own step, and follows it here.
     """
-    for place, step in enumerate(_objects(trajectory, "steps")):
+    for place, step in enumerate(objects_in(trajectory, "steps")):
         field = f"steps.{place}"
         role = _ROLES.get(str(step.get("source")))
         if role is None:
@@ -126,7 +133,7 @@ def _turns(trajectory: Row) -> Iterator[tuple[Message, bool]]:
                 "name": call.get("function_name"),
                 "arguments": call.get("arguments"),
             }
-            for call in _objects(step, "tool_calls")
+            for call in objects_in(step, "tool_calls")
         ]
         said = {"role": role, "content": step.get("message")}
         said |= {"reasoning_content": step.get("reasoning_content"), "tool_calls": calls}
@@ -137,7 +144,7 @@ def _turns(trajectory: Row) -> Iterator[tuple[Message, bool]]:
             continue
         if not isinstance(observation, dict):
             raise BadField(f"{field}.observation", observation, "an object")
-        for result in _objects(observation, "results"):
+        for result in objects_in(observation, "results"):
             seen: Row = {"role": "tool" if calls else "user", "content": result.get("content")}
             if calls and result.get("source_call_id") is not None:
                 seen["tool_call_id"] = result["source_call_id"]
@@ -148,13 +155,6 @@ def _found(row: Row, path: str) -> Any:
     """The value at a path; None if there is none."""
     value = look_up(row, path)
     return None if value is MISSING else value
-
-
-def _objects(row: Row, field: str) -> list[Row]:
-    value = row.get(field) or []
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise BadField(field, value, "a list of objects")
-    return value
 
 
 SOURCE = Source(

@@ -9,7 +9,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NoSuchPath, TwoReadings
-from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
+from prefpairs.fields.make_candidate import (
+    Answer,
+    RowOutcome,
+    Unusable,
+    add_candidate,
+    begin_row,
+    objects_in,
+)
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.responses_api import chat_tool
 from prefpairs.model.candidate import read_index, read_tools
@@ -87,9 +94,9 @@ def _answer(header: Row, sample: Row, options: ReadOptions) -> Answer:
     scorer = _scorer(header, sample, scores, options)
     messages = [
         _message(message, f"messages.{place}", sample)
-        for place, message in enumerate(_objects(sample, "messages"))
+        for place, message in enumerate(objects_in(sample, "messages"))
     ]
-    said = [one.get("source") == "generate" for one in _objects(sample, "messages")]
+    said = [one.get("source") == "generate" for one in objects_in(sample, "messages")]
     if True not in said:
         raise Unusable("no_response")
     first = said.index(True)
@@ -185,7 +192,7 @@ def _message(message: Row, field: str, sample: Row) -> Message:
     if message.get("tool_calls"):
         given["tool_calls"] = [
             {"id": call.get("id"), "name": call.get("function"), "arguments": call.get("arguments")}
-            for call in _objects(message, "tool_calls")
+            for call in objects_in(message, "tool_calls")
         ]
     if isinstance(message.get("function"), str):
         given["name"] = message["function"]
@@ -224,7 +231,7 @@ def _with_attachments(value: Any, attachments: Any) -> Any:
 
 def _tools(sample: Row) -> list[Any] | None:
     """The tools that the model was offered, which only the events of its calls tell."""
-    for event in _objects(sample, "events"):
+    for event in objects_in(sample, "events"):
         if event.get("event") == "model":
             tools = read_tools(event.get("tools"), "events.tools") or []
             return [chat_tool({"type": "function", **_plain(tool)}) for tool in tools]
@@ -234,13 +241,6 @@ def _tools(sample: Row) -> list[Any] | None:
 def _plain(tool: Row) -> Row:
     """A tool without what only the program needs."""
     return {key: tool[key] for key in ("name", "description", "parameters") if key in tool}
-
-
-def _objects(row: Row, field: str) -> list[Row]:
-    value = row.get(field) or []
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise BadField(field, value, "a list of objects")
-    return value
 
 
 SOURCE = Source(

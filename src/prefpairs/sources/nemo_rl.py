@@ -10,12 +10,12 @@ from typing import Any
 
 from prefpairs.errors import BadField
 from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
-from prefpairs.fields.read_options import ReadOptions, Unrender
-from prefpairs.fields.rendered_turns import note_on_prompts, without_end
+from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.rendered_turns import conversation, note_on_prompts
 from prefpairs.fields.rollout_tokens import RolloutTokens, read_mask, read_masked
 from prefpairs.model.candidate import read_index
 from prefpairs.model.json_codec import decode_object
-from prefpairs.model.message import RENDERED, Message, Text, Unclear, asks_by_template
+from prefpairs.model.message import RENDERED, asks_by_template
 from prefpairs.sources.base import RecordReader, Source
 
 Row = dict[str, Any]
@@ -76,13 +76,7 @@ def _answer(row: Row, options: ReadOptions, noticed: list[str]) -> Answer:
     texts, spoken, tokens = _turns(row)
     score = "filtered_rewards" if "filtered_rewards" in row else "rewards"
     agent = row.get("agent_ref")
-    asked: Text = "".join(texts[: spoken[0]])
-    said: Text = without_end(texts[spoken[0]])
-    rendered = True
-    if len(spoken) > 1:
-        found = _messages(texts, spoken, options.unrender, noticed)
-        rendered = found is None
-        asked, said = found or (asked, _as_messages(texts, spoken))
+    asked, said, rendered = conversation(texts, spoken, options, noticed)
     return Answer(
         row=row,
         prompt=asked,
@@ -147,40 +141,6 @@ def _without_mask(texts: list[str]) -> Sequence[int]:
     if not own:
         raise Unusable("turns_unclear")
     return own
-
-
-def _messages(
-    texts: list[str], spoken: Sequence[int], unrender: Unrender | None, noticed: list[str]
-) -> tuple[list[Message], list[Message]] | None:
-    """Prompt and answer as messages, if the template of --prompt-template makes just these texts.
-
-    The environment's turns are then messages, too.
-    """
-    if unrender is None:
-        return None
-    try:
-        asked = unrender.messages("".join(texts[: spoken[0]]))
-        whole = unrender.messages("".join(texts[: spoken[-1]]))
-    except Unclear:
-        noticed.append("template_unclear")
-        return None
-    if asked is None or whole is None or whole[: len(asked)] != asked:
-        noticed.append("template_differs")
-        return None
-    return asked, [*whole[len(asked) :], _said(texts[spoken[-1]])]
-
-
-def _as_messages(texts: list[str], spoken: Sequence[int]) -> list[Message]:
-    """The turns from the model's first to its last; what is not its own is kept as it is."""
-    own = {*spoken}
-    return [
-        _said(texts[place]) if place in own else {"role": "user", "content": texts[place]}
-        for place in range(spoken[0], spoken[-1] + 1)
-    ]
-
-
-def _said(text: str) -> Message:
-    return {"role": "assistant", "content": without_end(text)}
 
 
 SOURCE = Source(looks_like=looks_like, open_reader=open_reader, paths_start_at_row=False)

@@ -41,7 +41,8 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
     )
 
     note = f"the system prompts of the completions ({_SYSTEM}) are left out, since they differ"
-    return RecordReader(lambda record: read_any_shape(record, named, label), (note,))
+    notes = (note,) if sample else ()
+    return RecordReader(lambda record: read_any_shape(record, named, label), notes)
 
 
 SOURCE = Source(looks_like=looks_like, open_reader=open_reader)

@@ -9,7 +9,14 @@ from typing import Any
 
 from prefpairs.errors import BadField
 from prefpairs.fields.answers_in_row import WeightedScore
-from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
+from prefpairs.fields.make_candidate import (
+    Answer,
+    RowOutcome,
+    Unusable,
+    add_candidate,
+    begin_row,
+    objects_in,
+)
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.responses_api import chat_tool
 from prefpairs.model.candidate import read_tools
@@ -48,7 +55,7 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
 
 def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
     row, reading = begin_row(record)
-    traces = _objects(row, "traces")
+    traces = objects_in(row, "traces")
     crashed = row.get("ok") is False and all(trace.get("ok") is True for trace in traces)
     for trace in traces:
         try:
@@ -79,7 +86,7 @@ def _check_fit(trace: Row, options: ReadOptions, *, crashed: bool) -> None:
 def _is_cut_off(trace: Row) -> bool:
     if trace.get("stop_condition") in _CUT_OFF:
         return True
-    calls = _objects(trace, "calls")
+    calls = objects_in(trace, "calls")
     reasons = [call.get("finish_reason") for call in calls if not call.get("error")]
     return reasons[-1:] == ["length"]
 
@@ -112,7 +119,7 @@ def _conversation(trace: Row) -> list[tuple[Row, Message]]:
     A trace with several leaves was compacted, or its history was rewritten, so that no single
     prompt leads to all that the score is for.
     """
-    nodes = _objects(trace, "nodes")
+    nodes = objects_in(trace, "nodes")
     parents = [_parent(node, place) for place, node in enumerate(nodes)]
     leaves = {*range(len(nodes))}.difference(parents)
     if len(leaves) > 1:
@@ -192,13 +199,6 @@ def _tools(trace: Row, root: Row) -> list[Any] | None:
     given = root["tools"] if root.get("tools") is not None else trace.get("tools")
     tools = read_tools(given, "tools")
     return tools and [chat_tool(tool) for tool in tools]
-
-
-def _objects(row: Row, field: str) -> list[Row]:
-    value = row.get(field, [])
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise BadField(field, value, "a list of objects")
-    return value
 
 
 SOURCE = Source(looks_like=looks_like, open_reader=open_reader, paths_start_at_row=False)

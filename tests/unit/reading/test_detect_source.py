@@ -67,6 +67,10 @@ VALUES = {
     "epoch": 1,
     "trial_name": "t",
     "rewards": [1.0],
+    "env_class": "e",
+    "episode_id": "t:0",
+    "masks": [],
+    "trajectories": [{"reward": 1, "messages": []}],
     "overall_preference": 1,
     "preference_strength": 1,
     "conversation_a": [],
@@ -85,7 +89,8 @@ def test_sources_know_rows_by_their_signs(columns: tuple[str, ...]) -> None:
     """The check for a source's columns skips no row that the source recognizes."""
     fields = {"group": "g", "prompt": "Q", "response": "A", "score": 1, "prompt_length": 1}
     fields |= {"completion": "A", "timing": {}, "samples": []}
-    fields |= {"content": [["Q"]], "idx": 0}
+    fields |= {"content": [["Q"]], "idx": 0, "input_prompt": "Q", "output_response": "A"}
+    fields |= {"tokens": [], "trajectories": [{"reward": 1, "messages": []}]}
     fields |= {"task_name": "t", "verifier_result": None}
     fields |= {"context": "Q", "response1": "A", "response2": "B", "label": "A"}
     fields |= {"response_1": "A", "response_2": "B", "conversation_b": [], "winner": "tie"}

@@ -12,7 +12,7 @@ from prefpairs.files.input_file import Input
 from prefpairs.option import filled
 from prefpairs.plan import InputPlan, ReadPlan
 from prefpairs.plan.input_plan import TempDir
-from prefpairs.sources import LAYOUTS
+from prefpairs.sources import LAYOUTS, TABLES
 
 
 @pytest.fixture(autouse=True)
@@ -229,7 +229,7 @@ def test_companions_of_other_sources_are_files() -> None:
 def test_inputs_of_pairs() -> None:
     """As inputs of pairs, such files are read."""
     assert _inputs(paths=["*.jsonl"]).inputs == [
-        Input(name, name, layouts=LAYOUTS)
+        Input(name, name, layouts=LAYOUTS, tables=TABLES)
         for name in ("r.jsonl", "r_failures.jsonl", "r_materialized_inputs.jsonl")
     ]
 
