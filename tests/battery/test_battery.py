@@ -154,7 +154,7 @@ def test_a_pipe_a_file_and_a_redirection_are_the_same(words: list[str], tmp_path
 
 @every_command
 @pytest.mark.parametrize("pack", [gzip.compress, zstd.compress], ids=["gzip", "zstd"])
-def test_packed_input_is_told_by_its_content(
+def test_compression_is_detected_from_the_content(
     words: list[str], pack: Callable[[bytes], bytes], tmp_path: Path
 ) -> None:
     """Compression is detected from the content, whatever the file's name, and in a pipe."""

@@ -168,7 +168,7 @@ def refused(said: Said, option: Tried) -> None:
     assert option.name in said.errors[0]
 
 
-def test_every_command_has_words_that_work(run: Any) -> None:
+def test_every_command_has_valid_arguments(run: Any) -> None:
     """WORKING has valid arguments for every command, or the tests below would show little.
 
     The trainer's library that a rehearsal needs may be missing.
@@ -214,7 +214,7 @@ def test_lists_may_be_given_twice(option: Tried, run: Any) -> None:
 
 
 @every(*(option for option in OPTIONS if option.is_number))
-def test_a_number_that_is_none(option: Tried, run: Any) -> None:
+def test_invalid_numbers(option: Tried, run: Any) -> None:
     """Rejects words, other number notations and numbers beyond every bound."""
     values = ["one", "1,5", "0x10", "nan", "NaN", "inf", "-inf", "1e999", "--quiet"]
     if option.word.least is not None:
@@ -321,7 +321,7 @@ def test_whatever_the_value(option: Tried, values: list[str], run: Any) -> None:
         "run --set pair.prompt=a",
     ],
 )
-def test_words_that_contradict_each_other(line: str, run: Any) -> None:
+def test_options_that_contradict_each_other(line: str, run: Any) -> None:
     """Contradictory options exit 2 before anything is written; the error names one of them."""
     command, *words = line.split()
     inputs = [word for word in WORKING[command] if word.endswith((".jsonl", ".toml"))]

@@ -77,7 +77,7 @@ def test_a_pipe_a_file_and_packed_ones_are_the_same(words: list[str], tmp_path: 
 
 
 @every_show
-def test_a_bad_line_is_told(words: list[str], tmp_path: Path) -> None:
+def test_a_bad_line_is_reported(words: list[str], tmp_path: Path) -> None:
     """A bad line exits 1 and its number is reported; it can be skipped."""
     (tmp_path / "other.jsonl").write_bytes(_data(words, 200))
     data = b"{oops\n" + _data(words)

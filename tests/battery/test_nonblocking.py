@@ -98,7 +98,7 @@ def test_ids_come_with_pauses(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [["--version"], ["pair", "--help"], ["pair", "-"]])
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_words_wait_for_their_reader(words: list[str], stream: str) -> None:
+def test_messages_wait_for_a_slow_reader(words: list[str], stream: str) -> None:
     """Help and errors are written completely to a pipe that was full at first."""
     ours, theirs = os.pipe()
     os.set_blocking(theirs, False)

@@ -71,14 +71,14 @@ def test_memory_and_time_are_those_of_the_largest_and_of_all(tmp_path: Path) -> 
     assert both.cpu > 0.5 * alone.cpu
 
 
-def test_a_failure_is_told() -> None:
+def test_a_failure_is_an_error() -> None:
     """A contender that fails raises an error, so that failing is not measured as fast."""
     command = (sys.executable, "-c", "raise SystemExit('no luck')")
     with pytest.raises(ContenderFailed, match="no luck"):
         once(Contender(name="unlucky", command=command))
 
 
-def test_unequal_outputs_are_told(tmp_path: Path) -> None:
+def test_unequal_outputs_are_found(tmp_path: Path) -> None:
     """Outputs may differ in order and format, but not in a score or a character of text."""
     pair = {"prompt": "Q", "chosen": "A", "rejected": "B", "chosen_score": 1, "rejected_score": 0}
     chat = {**pair, "chosen": [{"role": "assistant", "content": "A"}]}

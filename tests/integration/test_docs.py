@@ -106,7 +106,7 @@ def test_pages_are_rewritten(tmp_path: Path) -> None:
     assert new == text.replace("  8\n", "  9\n").replace("  a\n", "  b\n")
 
 
-def test_commands_stand_in_blocks_that_are_run() -> None:
+def test_commands_are_in_blocks_that_are_run() -> None:
     """No page has a prefpairs command in a block of another language, which is not run."""
     for page in pages():
         for block in blocks(page.read_text("utf-8")):

@@ -266,7 +266,7 @@ READ_ANYWAY = {
 
 
 @pytest.mark.parametrize("words", READ_ANYWAY.values(), ids=READ_ANYWAY.keys())
-def test_what_is_read_is_not_swept(words: str) -> None:
+def test_inputs_are_not_removed(words: str) -> None:
     """Leftovers of a killed run that are inputs are not deleted."""
     text = "[filter]\nmin_gap = 0\n" if words.startswith("run") else Path("pairs.jsonl").read_text()
     left = [Path(LEFT), Path("d", LEFT_FOLDER, "old.jsonl")]

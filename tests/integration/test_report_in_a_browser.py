@@ -255,7 +255,7 @@ def test_keys(page: "Page") -> None:
     assert not page.is_visible("dialog")
 
 
-def test_next_leads_to_the_top_of_a_pair(page: "Page") -> None:
+def test_key_j_leads_to_the_top_of_a_pair(page: "Page") -> None:
     """Key j scrolls to the top of the pair, even from far down in a long answer."""
     page.keyboard.press("j")
     assert 0 <= top_of_pair(page) < 300
@@ -350,7 +350,7 @@ def test_words_that_differ_are_marked(page: "Page") -> None:
         page.keyboard.press("j")
 
 
-def test_what_was_left_out_is_said_where_it_stood(page: "Page") -> None:
+def test_an_omission_is_noted_in_its_place(page: "Page") -> None:
     """An omitted middle of a very long text is noted in its place, with marks or without."""
     page.fill("input[type=search]", "cut?")
     assert left(page, 1) == 1
@@ -417,7 +417,7 @@ def test_turns_are_told_apart(page: "Page") -> None:
     ]
 
 
-def test_hostile_words_are_words(page: "Page") -> None:
+def test_hostile_text_is_text(page: "Page") -> None:
     """Hostile text is shown literally everywhere and creates no elements."""
     for _ in PLAIN:
         page.evaluate("document.querySelector('[title=j]').click()")
@@ -551,7 +551,7 @@ ATTEMPTS = [
 ]
 
 
-def test_the_policy_is_awake(browser: "Browser", report: Path) -> None:
+def test_the_policy_blocks_and_reports(browser: "Browser", report: Path) -> None:
     """The content security policy blocks and reports what the page never does."""
     context = browser.new_context()
     context.add_init_script(WATCH)

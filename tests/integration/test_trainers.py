@@ -135,7 +135,7 @@ def test_folders_with_a_card_load(
 @quick
 @pytest.mark.parametrize("environment", DATASETS)
 @pytest.mark.parametrize("target", ["trl", "nemo-rl-ranked", "nemo-rl"])
-def test_a_large_file_whose_first_call_stands_last(
+def test_a_large_file_whose_only_call_comes_last(
     tmp_path: Path, target: str, environment: str
 ) -> None:
     """36 MB of plain chats followed by one tool call can be loaded."""

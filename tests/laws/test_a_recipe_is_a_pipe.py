@@ -220,7 +220,7 @@ def test_every_kind_of_recipe_gives_something(
 @example(chain=[Sample(order="easy-first"), Sample(max_pairs=5)], split=None)
 @example(chain=[Sample(order="shuffle"), Sample(per_group=2)], split=Split(exact=True))
 @example(chain=[Sample(order="shuffle"), Sample(order="easy-first")], split=None)
-def test_what_was_put_in_order_stays_in_order(chain: list[Stage], split: Split | None) -> None:
+def test_sorted_pairs_stay_sorted(chain: list[Stage], split: Split | None) -> None:
     """The output stays in order even if another command follows `sample --order`."""
     expect_same(rollouts(12), Asked(), chain, split)
 

@@ -140,7 +140,7 @@ def test_nesting_that_is_refused(depth: int, before: bytes, after: bytes, leaf: 
     assert caught.value.code == "too_deep"
 
 
-def test_whether_a_row_is_too_deep_does_not_hang_on_its_leaf() -> None:
+def test_whether_a_row_is_too_deep_does_not_depend_on_its_leaf() -> None:
     """The value at the deepest level does not change whether a row is too deep."""
     for leaf in (b"0", b"18446744073709551616", b'"\\ud83d"'):
         decode(b"[" * DEEPEST + leaf + b"]" * DEEPEST)
@@ -148,7 +148,7 @@ def test_whether_a_row_is_too_deep_does_not_hang_on_its_leaf() -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize("beside", [b"1," * 40_000, b"1," * 600_000, b"[]," * 400_000])
-def test_what_stands_beside_a_nested_value_does_not_count(beside: bytes) -> None:
+def test_values_next_to_a_nested_value_do_not_count(beside: bytes) -> None:
     """Other values in the line do not change the limit, though long lines are checked otherwise."""
     begin, end = b"[" + beside, b"]"
     decode(begin + b"[" * (DEEPEST - 1) + b"0" + b"]" * (DEEPEST - 1) + end)

@@ -204,7 +204,7 @@ def test_rows_that_say_nothing_of_their_fate_are_plain() -> None:
         assert not accepted(json.dumps(SAMPLE | fine | mark).encode())
 
 
-def test_references_beside_answers_are_no_trouble() -> None:
+def test_references_next_to_answers_are_read() -> None:
     """Reference answers are no obstacle if the sample has them, too."""
     row = {"prompt": "Q", "response": "A", "answer": "42", "score": 1}
     line = json.dumps(row).encode()

@@ -167,7 +167,7 @@ ODD: list[list[Row]] = [
 
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("before", [0, 1, 7, 8, 9, 255, 256, 257, 3000])
-def test_a_second_reading_is_found_wherever_it_stands(odd: list[Row], before: int) -> None:
+def test_a_second_reading_is_found_in_any_position(odd: list[Row], before: int) -> None:
     """A second reading is found after any number of other rows, and in another file."""
     plain = lines_of(*scored(before))
     for lines in ([*plain, *lines_of(*odd)], [*lines_of(*odd), *plain]):
@@ -248,7 +248,7 @@ def test_workers_meet_the_same_row(workers: int) -> None:
     assert getattr(caught.value, "place", "") == "rows.jsonl:301"
 
 
-def test_what_nobody_has_is_told_when_nothing_came() -> None:
+def test_a_field_missing_everywhere_is_an_error() -> None:
     """One row without a prompt is dropped; if no row has one, that is the error."""
     lost = lines_of({"answer": "B", "score": 1})
     assert verdict(pair_lines, lost, Asked()) == ("OtherRows", 1)

@@ -139,7 +139,7 @@ def test_a_pair_out_of_bounds_is_not_made(
 
 @examples(200)
 @given(rows=contest_rows(), asked=asked())
-def test_turning_all_signs_is_what_lower_is_better_does(rows: list[Row], asked: Asked) -> None:
+def test_lower_is_better_negates_scores(rows: list[Row], asked: Asked) -> None:
     """--lower-is-better gives the pairs of the negated scores."""
     negated = [{**row, "score": -row["score"]} for row in rows]
     turned = replace(asked, read=ReadOptions(lower_is_better=True))

@@ -95,7 +95,7 @@ def _respelled(item: Row, renamed: dict[str, str]) -> Row:
     ],
     ids=json.dumps,
 )
-def test_an_answer_that_says_nothing_never_stands_in_a_pair(strategy: str, said: Any) -> None:
+def test_an_empty_answer_is_never_in_a_pair(strategy: str, said: Any) -> None:
     """Empty answers, thinking alone, and other roles' text are no answer, on either side."""
     for score in (2.0, 0.0):
         rows = lines_of(

@@ -198,7 +198,7 @@ def test_sums_of_scores_are_kept_or_dropped(first: float, second: float, weight:
     ],
     ids=["null", "nan", "minus infinity", "huge integer", "minus huge integer"],
 )
-def test_a_score_that_is_none_is_dropped_with_its_reason(score: Any, reason: str) -> None:
+def test_a_score_that_is_no_number_is_dropped_with_its_reason(score: Any, reason: str) -> None:
     """A missing, NaN or infinite score makes a row dropped, not bad."""
     rows: list[Row] = [
         {"prompt": "Q", "response": "A", "score": score},
@@ -211,7 +211,7 @@ def test_a_score_that_is_none_is_dropped_with_its_reason(score: Any, reason: str
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_group_that_lost_everybody_has_a_reason(strategy: str) -> None:
+def test_a_group_that_lost_all_candidates_has_a_reason(strategy: str) -> None:
     """A group of copies with conflicting scores is counted as one without a pair."""
     row = {"group": "g", "prompt": "Q", "response": "A", "index": 0, "origin": "f:1"}
     outcome = pair_lines(

@@ -146,7 +146,7 @@ def test_files_of_two_formats_give_the_same_in_either_order(
 
 @examples(100)
 @given(given_lines=rollout_lines(), bad=st.lists(st.sampled_from(BAD_LINES)), chance=CHANCE)
-def test_bad_lines_are_left_out_wherever_they_stand(
+def test_bad_lines_are_skipped_in_any_position(
     given_lines: list[bytes], bad: list[bytes], chance: Random
 ) -> None:
     """--on-error skip gives the pairs of the good lines, in any order."""
@@ -302,7 +302,7 @@ def test_assume_grouped_does_not_mind_where_files_are_cut(
 
 @examples(200)
 @given(rows=contest_rows(), asked=asked(), chance=CHANCE)
-def test_twins_are_told_apart_by_content_not_arrival(
+def test_almost_equal_copies_do_not_depend_on_order(
     rows: list[Row], asked: Asked, chance: Random
 ) -> None:
     """Which of several almost equal copies is chosen does not depend on their order."""
@@ -351,7 +351,7 @@ def test_one_threshold_for_high_and_low(across: bool) -> None:
 # The first rows of a file do not decide ---------------------------------------------------
 
 
-def test_where_a_line_stands_does_not_decide_on_the_file() -> None:
+def test_the_position_of_a_line_does_not_decide_on_the_file() -> None:
     """A bad line that is a JSON array is a bad line even at the top of the file."""
     good = lines_of(
         {"prompt": "Q", "response": "A", "score": 1.0},

@@ -50,7 +50,7 @@ def question_of(pair: Row) -> tuple[str, str, str]:
 
 @examples(200)
 @given(given_lines=lines(), options=pair_options(), chance=CHANCE, data=st.data())
-def test_draws_do_not_hang_on_arrival(
+def test_draws_do_not_depend_on_order(
     given_lines: list[bytes], options: PairOptions, chance: Random, data: st.DataObject
 ) -> None:
     """The same pairs are drawn from shuffled lines, several files, and a pipe."""

@@ -199,7 +199,7 @@ def test_a_split_for_a_trainer_loses_nothing(rows: list[Row], asked: Asked, spli
 
 @given(rows=ROWS, more=ROWS, asked=asked_of(), split=splits(by=["prompt"]))
 @examples(100)
-def test_added_data_moves_nobody(
+def test_added_data_moves_no_pair(
     rows: list[Row], more: list[Row], asked: Asked, split: Split
 ) -> None:
     """Each pair stays in its split when others are added before or after it."""
@@ -216,9 +216,7 @@ def test_added_data_moves_nobody(
     split=splits(by=["prompt"]),
 )
 @examples(100)
-def test_prompts_that_nobody_changes_stay_where_they_are(
-    rows: list[Row], name: str, split: Split
-) -> None:
+def test_unchanged_prompts_are_split_as_usual(rows: list[Row], name: str, split: Split) -> None:
     """If export does not change prompts, `split --for` equals a plain split."""
     target = target_named(name)
     asked = Asked(target, ExportOptions(release=target.releases[-1] if target.releases else ""))

@@ -106,7 +106,7 @@ def test_what_stays_was_there_and_comes_as_it_came(lines: list[bytes], asked: De
 
 @examples(110)
 @given(lines=pair_lines_mixed(), asked=dedupes(), chance=CHANCE, data=st.data())
-def test_dedupe_does_not_hang_on_arrival(
+def test_dedupe_does_not_depend_on_order(
     lines: list[bytes], asked: Dedupe, chance: Random, data: st.DataObject
 ) -> None:
     """Shuffled lines in several files leave the same pairs, except origins, and equal counts."""
@@ -345,7 +345,7 @@ def test_only_near_duplicates_of_stronger_pairs_go(rows: list[Row], asked: Dedup
 
 @examples(80)
 @given(rows=wordy_rows(), asked=near_dedupes(), chance=CHANCE)
-def test_near_duplicates_do_not_hang_on_arrival(
+def test_near_duplicates_do_not_depend_on_order(
     rows: list[Row], asked: Dedupe, chance: Random
 ) -> None:
     """The same pairs stay in any order, and a second run drops none."""

@@ -159,7 +159,7 @@ def test_copies_through_a_pipe_are_told_apart(stage: Callable[..., Staged]) -> N
 
 @examples(80)
 @given(lines=rollout_lines(), asked=asked(), chain=chains())
-def test_commands_write_the_lines_of_pair_as_they_are(
+def test_lines_of_pair_pass_commands_unchanged(
     lines: list[bytes], asked: Asked, chain: list[Stage]
 ) -> None:
     """Through any chain of commands, lines written by `pair` stay the same, byte for byte."""
@@ -208,7 +208,7 @@ def _respelt(draw: st.DrawFn, line: bytes) -> bytes:
 
 @examples(150)
 @given(lines=pair_lines_mixed(), said=st.lists(ANYTHING_SAID, max_size=4), data=st.data())
-def test_lines_that_go_out_as_they_stand_are_what_encoding_gives(
+def test_lines_that_are_copied_equal_encoded_ones(
     lines: list[bytes], said: list[str], data: st.DataObject
 ) -> None:
     """Lines are passed on unchanged only if they are what encoding the pair would give."""

@@ -132,7 +132,7 @@ def test_a_larger_sample_holds_the_smaller(lines: list[bytes], asked: Sample) ->
 
 @examples(110)
 @given(lines=pair_lines_mixed(), asked=samples(), chance=CHANCE, data=st.data())
-def test_a_sample_does_not_hang_on_arrival(
+def test_a_sample_does_not_depend_on_order(
     lines: list[bytes], asked: Sample, chance: Random, data: st.DataObject
 ) -> None:
     """Shuffled lines in several files give the same sample, except origins, and equal counts."""
@@ -210,7 +210,7 @@ def test_an_order_changes_nothing_but_the_order(lines: list[bytes], asked: Sampl
 
 @examples(60)
 @given(rows=different_rows(), asked=samples(), chance=CHANCE)
-def test_an_asked_order_does_not_hang_on_arrival(
+def test_a_requested_order_does_not_depend_on_the_input(
     rows: list[Row], asked: Sample, chance: Random
 ) -> None:
     """If all pairs differ, an --order other than the input's does not depend on the input."""
@@ -301,7 +301,7 @@ def test_each_pair_is_as_often_in_a_fraction() -> None:
     assert 9.5 < sum((size - 18) ** 2 for size in sizes) / SEEDS < 16
 
 
-def test_each_pair_stands_anywhere_in_a_shuffle_as_often() -> None:
+def test_each_position_in_a_shuffle_is_equally_likely() -> None:
     """Over 400 seeds, each of twelve pairs is at each of twelve positions about 33 times."""
     orders = drawn_places(12, 1, order="shuffle")
     times = Counter((place, number) for order in orders for place, number in enumerate(order))
@@ -321,7 +321,7 @@ def test_another_seed_draws_others() -> None:
     assert 2_487 < common < 2_833
 
 
-def test_who_is_drawn_stands_anywhere_in_a_shuffle() -> None:
+def test_a_sample_is_independent_of_a_shuffle() -> None:
     """A sample is independent of a shuffle with the same seed: half of it is in each half."""
     drawn = drawn_places(60, 1, max_pairs=20)
     orders = drawn_places(60, 1, order="shuffle")

@@ -76,14 +76,14 @@ def expect_no_leak(parted: Staged, by: str) -> None:
 
 @examples(110)
 @given(rows=st.one_of(pair_rows(), rows_across()), asked=splits(by=["prompt", "prompt", "group"]))
-def test_no_prompt_stands_on_two_sides(rows: list[Row], asked: Split) -> None:
+def test_no_prompt_is_in_two_splits(rows: list[Row], asked: Split) -> None:
     """Each prompt is in one split, as text or chat, including both prompts of a pair."""
     expect_no_leak(staged_lines(lines_of(*rows), split=asked), asked.by)
 
 
 @examples(110)
 @given(rows=rows_with_tasks(), asked=splits(by=["meta.task"]))
-def test_no_task_stands_on_two_sides(rows: list[Row], asked: Split) -> None:
+def test_no_task_is_in_two_splits(rows: list[Row], asked: Split) -> None:
     """The same for values in meta, one for both answers or one for each."""
     expect_no_leak(staged_lines(lines_of(*rows), split=asked), asked.by)
 
@@ -202,7 +202,7 @@ def test_exact_loses_no_pair_across_prompts(rows: list[Row], asked: Split) -> No
 
 @examples(80)
 @given(lines=pair_lines_mixed(), asked=splits(), chance=CHANCE, data=st.data())
-def test_sides_do_not_hang_on_arrival(
+def test_splits_do_not_depend_on_order(
     lines: list[bytes], asked: Split, chance: Random, data: st.DataObject
 ) -> None:
     """Shuffled lines in several files go to the same splits, also with --exact."""
@@ -216,7 +216,7 @@ def test_sides_do_not_hang_on_arrival(
 
 @examples(80)
 @given(lines=pair_lines_mixed(), more=pair_lines_mixed(), asked=splits())
-def test_added_data_moves_nobody(lines: list[bytes], more: list[bytes], asked: Split) -> None:
+def test_added_data_moves_no_pair(lines: list[bytes], more: list[bytes], asked: Split) -> None:
     """Each pair stays in its split when others are added before or after it."""
     asked = replace(asked, exact=False)
     alone, added = (staged_lines(given_lines, split=asked) for given_lines in (lines, more))

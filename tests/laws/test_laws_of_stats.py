@@ -65,7 +65,9 @@ def test_any_order_of_rollouts_gives_the_same_figures(
 
 @examples(150)
 @given(given_lines=lines(), asked=asked())
-def test_rollouts_tell_of_the_pairs_that_they_give(given_lines: list[bytes], asked: Asked) -> None:
+def test_figures_of_rollouts_equal_those_of_their_pairs(
+    given_lines: list[bytes], asked: Asked
+) -> None:
     """Figures about the pairs that rollouts would give equal those of the pairs."""
     made = pair_lines(given_lines, asked)
     of_rollouts, of_pairs = stats_of([given_lines], asked), stats_of([made.lines])
@@ -113,7 +115,7 @@ def test_repetitions_are_counted_as_a_naive_eye_does(given_lines: list[bytes]) -
         assert found["both_sides"] == len(sides[0] & sides[1])
 
 
-def test_what_is_told_of_two_lines() -> None:
+def test_figures_of_two_pairs() -> None:
     """The figures of two given pairs have these values."""
     row = {"prompt": "Q", "chosen": "longer", "rejected": "short", "chosen_score": 1}
     found = stats_of([lines_of({**row, "rejected_score": 0}, {**row, "rejected_score": 0.5})])

@@ -75,7 +75,7 @@ def test_a_run_killed_at_any_call_is_made_good_by_the_next(name: str, most: int,
 
 @pytest.mark.stress
 @pytest.mark.parametrize("name", KILLED)
-def test_the_next_run_sweeps_what_a_killed_one_left(name: str, rig: Rig) -> None:
+def test_the_next_run_removes_what_a_killed_one_left(name: str, rig: Rig) -> None:
     """Another run that writes the same names removes all leftovers."""
     given = rig.set(name)
     problems = []

@@ -119,7 +119,7 @@ def _commands_in(line: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_examples_use_words_that_exist(command: str) -> None:
+def test_examples_use_existing_options(command: str) -> None:
     """Each option in an example is an option of its command."""
     lines = [line for block in manual_of(command).examples for line in block.splitlines()]
     runs = [run for line in lines if not line.startswith("#") for run in _commands_in(line)]

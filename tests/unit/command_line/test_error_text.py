@@ -127,7 +127,7 @@ def test_errors(error: Exception, sentences: list[str], hint: str | None) -> Non
         ),
     ],
 )
-def test_place_of_words(error: errors.UsageError, sentence: str) -> None:
+def test_line_of_options(error: errors.UsageError, sentence: str) -> None:
     """Keys of a recipe are reported with their line, options without."""
     plain, hint = error_sentences(error)
     error.place = "r\x1b.toml:7"

@@ -288,7 +288,7 @@ def test_an_interrupt_before_it_is_heeded() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
-def test_a_later_signal_is_another_wish() -> None:
+def test_a_later_signal_replaces_the_first() -> None:
     """A second signal that comes later replaces the first."""
     moment = """
 program._TIDYING = 0.01

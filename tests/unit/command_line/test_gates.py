@@ -44,7 +44,7 @@ def test_words(word: str, gate: Gate) -> None:
     "word",
     ["pairs", "", "pairs>=", ">=5", "pairs=5", "pairs=>5", "pairs>=many", "pairs>=nan", "a b>1"],
 )
-def test_words_that_are_no_gate(word: str) -> None:
+def test_invalid_gates(word: str) -> None:
     """Invalid conditions are reported before the run, with an example."""
     with pytest.raises(UsageError) as caught:
         read_gates([word], pair_input_summary(Ledger()))
@@ -111,14 +111,14 @@ def test_gate_that_is_not_met(word: str, actual: float | None) -> None:
         "sides.tst>=0",
     ],
 )
-def test_count_that_is_none(word: str) -> None:
+def test_unknown_count(word: str) -> None:
     """A mistyped name exits 2, instead of never being met."""
     with pytest.raises(UnknownWord) as caught:
         _check(word)
     assert caught.value.word == word.partition(">")[0].partition("=")[0]
 
 
-def test_names_are_told_before_the_run() -> None:
+def test_names_are_checked_before_the_run() -> None:
     """Names are checked before the run, except those that depend on it."""
     empty = pair_summary(Ledger())
     with pytest.raises(UnknownWord) as caught:

@@ -13,7 +13,7 @@ from prefpairs.cli.terminal.help import GROUPS, Page, Paint, help_of, help_text,
 PLAIN = Paint(colours=False)
 
 
-def test_every_command_is_told_once() -> None:
+def test_every_command_is_listed_once() -> None:
     """Every command is listed once, in one of the groups."""
     lines = help_text(100, PLAIN).splitlines()
     told = [line.split()[0] for line in lines if line.startswith("  ") and line[2:3].isalpha()]

@@ -46,7 +46,7 @@ def test_order_of_a_tally_of_extremes_does_not_count() -> None:
     assert means == {"{'mean': 0.333333333333333, 'min': -1e+60, 'max': 1e+60}"}
 
 
-def test_notes_stand_once() -> None:
+def test_equal_notes_are_kept_once() -> None:
     """Equal notes are kept once."""
     ledger = Ledger()
     for sentence in ("a", "b", "a"):
@@ -189,7 +189,7 @@ def test_stage_keeps_what_it_found_less_what_it_dropped() -> None:
         ((0.0, 0.0, 0.0), (1, 1, 1)),
     ],
 )
-def test_numbers_that_nobody_knows(
+def test_unknown_numbers(
     numbers: tuple[float | None, float | None, float | None], counted: tuple[int, int, int]
 ) -> None:
     """Pairs with unknown numbers are counted; the numbers are not."""
@@ -200,7 +200,7 @@ def test_numbers_that_nobody_knows(
     assert tuple(tally.count for tally in tallies) == counted
 
 
-def test_summary_of_sieves() -> None:
+def test_summary_of_stages() -> None:
     """Rows, the counts of each stage, pairs, and the splits."""
     stage = StageCounts("dedupe", found=5, notes=["odd"])
     stage.dropped.update({"contradiction": 1, "duplicate": 2})
@@ -250,7 +250,7 @@ def test_stages_and_sides_of_a_recipe_that_pairs() -> None:
     assert pair_summary(Ledger()).keys().isdisjoint({"stages", "sides"})
 
 
-def test_summary_of_sieves_and_nothing() -> None:
+def test_summary_of_no_stages() -> None:
     """Unknown numbers are null, and there are no stages."""
     summary = pair_input_summary(Ledger())
     assert summary.keys().isdisjoint({"stages", "sides", "candidates", "groups"})

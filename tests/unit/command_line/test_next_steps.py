@@ -142,7 +142,7 @@ def _stage(name: str, **dropped: int) -> StageCounts:
         ("sample", [_stage("sample")], None),
     ],
 )
-def test_why_sieves_gave_nothing(command: str, stages: list[StageCounts], hint: str | None) -> None:
+def test_why_stages_gave_nothing(command: str, stages: list[StageCounts], hint: str | None) -> None:
     """Names the stage that lost pairs, and its most frequent reason."""
     assert why_no_output(command, Ledger(rows_read=9, stages=stages)) == hint
 

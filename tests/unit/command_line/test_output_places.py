@@ -83,7 +83,7 @@ output = "out.jsonl"
 
 @pytest.mark.parametrize("command", ["export --to trl", "pair --to trl", "run"])
 @pytest.mark.parametrize("other", ["val", "train_2"])
-def test_sides_in_one_file_are_told(
+def test_several_splits_in_one_file_are_reported(
     command: str,
     other: str,
     tmp_path: Path,

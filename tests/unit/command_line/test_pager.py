@@ -195,7 +195,7 @@ def test_what_fits(lines: int, paged: bool) -> None:
     assert ("paged" in _shown("-n", "1", size=(100, lines), PAGER="./pager")) is paged
 
 
-def test_words_of_the_pager() -> None:
+def test_arguments_of_the_pager() -> None:
     """$PAGER may have options; it is not run by a shell."""
     Path("pager").write_text('#!/bin/sh\ncat > /dev/null; echo "$# $1 $2"\n', "utf-8")
     assert _shown(PAGER="./pager 'a  b' $(id)") == "2 a  b $(id)\n"

@@ -13,7 +13,7 @@ def test_bytes_of_inputs_are_counted_first() -> None:
     assert progress.step == Step("reading", 120, None, "bytes")
 
 
-def test_others_count_beside_us() -> None:
+def test_bytes_of_workers_are_added() -> None:
     """Bytes of workers are added while they run, and kept when they have ended."""
     progress, beside = Progress(), array("Q", [0, 0])
     progress.add_bytes(100)

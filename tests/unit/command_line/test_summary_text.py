@@ -112,7 +112,7 @@ def test_summary_as_data() -> None:
     assert summary_of(given, ledger) == {"identity": 2, **pair_input_summary(ledger)}
 
 
-def test_summary_of_sieves() -> None:
+def test_summary_of_stages() -> None:
     """Rows, stages with reasons and notes, pairs and splits; no candidates or groups."""
     dedupe = StageCounts("dedupe", found=1500, notes=["odd\x1b"])
     dedupe.dropped.update({"contradiction": 2, "duplicate": 3})

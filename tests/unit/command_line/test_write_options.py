@@ -263,7 +263,7 @@ def test_split_that_fails(rows: bytes, error: type[Exception]) -> None:
         {"out_dir": "d", "require": ["oddity>1"]},
     ],
 )
-def test_words_of_a_split_that_do_not_fit(words: dict[str, Any]) -> None:
+def test_contradictory_split_options(words: dict[str, Any]) -> None:
     """Without a folder, or with one file for two outputs, nothing is created."""
     with pytest.raises((UsageError, UnknownWord)):
         _split(**words)

@@ -31,7 +31,7 @@ def _run(**words: Any) -> list[str]:
     return [json.loads(line)["prompt"][:3] for line in Path("o.jsonl").read_bytes().splitlines()]
 
 
-def test_sieve_of_all_words() -> None:
+def test_all_options() -> None:
     """Each option sets its field."""
     words = {
         "by": "prompt, chosen",
@@ -65,7 +65,7 @@ def test_sieve_of_all_words() -> None:
         ({"against": ["bench.jsonl"], "against_field": "txt"}, BadInput),
     ],
 )
-def test_words_that_do_not_fit(words: dict[str, Any], error: type[Exception]) -> None:
+def test_contradictory_options(words: dict[str, Any], error: type[Exception]) -> None:
     """Contradictory options are rejected before any pair is read."""
     with pytest.raises(error):
         with_files(filled(Dedupe, words))

@@ -145,7 +145,7 @@ def test_rejected_answer_may_refuse() -> None:
     assert _why_not(row_of("Q", "I cannot help.", "Yes"), drop_refusals=True) == "refusal"
 
 
-def test_sieve() -> None:
+def test_passing_pairs() -> None:
     """Passing pairs are unchanged and in order; each dropped one has one reason."""
     rows = [row_of("Q", gap=gap) for gap in (0.5, 0.1, None, 0.9, 0.2)]
     places, stage = staged(Filter(min_gap=0.2, max_gap=0.5), rows)

@@ -43,7 +43,7 @@ from prefpairs.stages.filter import Filter
         ),
     ],
 )
-def test_words_that_do_not_go_together(words: dict[str, Any], problem: str) -> None:
+def test_contradictory_options(words: dict[str, Any], problem: str) -> None:
     """Contradictory options are rejected before anything is read."""
     with pytest.raises(UsageError) as caught:
         with_files(filled(Filter, words))

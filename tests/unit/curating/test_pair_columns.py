@@ -40,7 +40,7 @@ def test_entry_comes_back(entry: IndexedPair) -> None:
     assert list(_store(entry, entry).pairs([1])) == [entry]
 
 
-def test_digests_that_nobody_needs() -> None:
+def test_unneeded_digests() -> None:
     """Digests that are not needed are not stored, and are returned empty."""
     store = PairColumns(["prompt", "id", "id"])
     store.add(_entry(1))

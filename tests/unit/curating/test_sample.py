@@ -50,7 +50,7 @@ def test_samples_nest() -> None:
     assert [pair for pair in samples if not pair[0] <= pair[1]] == []
 
 
-def test_order_of_arrival_draws_nobody() -> None:
+def test_sample_does_not_depend_on_order() -> None:
     """Shuffled rows give the same sample, and samples of shards can be sampled again."""
     shuffled = ROWS[:]
     random.Random(7).shuffle(shuffled)  # noqa: S311 - a fixed shuffle

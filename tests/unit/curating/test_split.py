@@ -48,7 +48,7 @@ def test_draws_keep_their_form() -> None:
     assert "".join(side[1] for _, side in found) == "reaearererreerrererr"
 
 
-def test_key_stands_on_one_side() -> None:
+def test_key_is_in_one_split() -> None:
     """A prompt is never in two splits, whatever its tools and its format."""
     tools = [{"type": "function", "function": {"name": "f"}}]
     forms: list[Row] = [{}, {"tools": tools}]
@@ -96,7 +96,7 @@ def test_seed() -> None:
     assert _sides(Split(seed=0))[0] != _sides(Split(seed=1))[0]
 
 
-def test_exact_shares_of_prompts_that_hang_together() -> None:
+def test_exact_shares_of_linked_prompts() -> None:
     """With --exact, linked prompts go to the same split, and no pair is dropped."""
     rows = ROWS[:40] + [_across(number, number + 1) for number in range(0, 40, 2)]
     found, stage = _sides(Split(val_fraction=0.3, exact=True), rows)
@@ -229,7 +229,7 @@ def test_exact_shares_are_of_pairs(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_exact_sides_of_joined_prompts_do_not_hang_on_arrival(seed: int) -> None:
+def test_exact_splits_of_linked_prompts_do_not_depend_on_order(seed: int) -> None:
     """With linked prompts, the split does not depend on the order of rows."""
     joins = [(at, at + 1) if at % 4 == 0 else (at + 1, at) for at in range(40) if at % 4 != 3]
     rows = [_across(*join) for join in joins]
@@ -239,7 +239,7 @@ def test_exact_sides_of_joined_prompts_do_not_hang_on_arrival(seed: int) -> None
     assert {rows[place]["chosen"]: side for place, side in _sides(split, rows)[0]} == forwards
 
 
-def test_exact_sides_do_not_hang_on_arrival() -> None:
+def test_exact_splits_do_not_depend_on_order() -> None:
     """Reversed rows give the same splits."""
     split = Split(val_fraction=0.3, test_fraction=0.2, exact=True)
     forwards = {ROWS[place]["chosen"]: side for place, side in _sides(split)[0]}

@@ -96,7 +96,7 @@ def _numbers(rows: Sequence[Row]) -> list[int]:
     return [row["meta"]["number"] for row in rows]
 
 
-def test_no_sieves(tmp_path: Path) -> None:
+def test_no_stages(tmp_path: Path) -> None:
     """Without stages, all pairs come out in order, with their fields, some recomputed."""
     rows = _run(tmp_path, [data_of(ROWS)])
     assert _numbers(rows) == list(range(40))
@@ -170,7 +170,7 @@ def test_pipe_and_file(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["0.jsonl", "file.jsonl", "pipe"]
 
 
-def test_several_sieves(tmp_path: Path) -> None:
+def test_several_stages(tmp_path: Path) -> None:
     """Several stages in one run give the same as in several runs."""
     chain: list[Stage] = [
         Sample(fraction=0.9),
@@ -194,7 +194,7 @@ def test_several_sieves(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("name", STAGES)
-def test_sieve_before_a_split(tmp_path: Path, name: str, exact: bool) -> None:
+def test_stage_before_a_split(tmp_path: Path, name: str, exact: bool) -> None:
     """The split after a stage is the one that its pairs would get alone."""
     rows = [
         {**row, "meta": {**row["meta"], "prompt_of_rejected": digest_prompt(f"Q{n % 7}").hex()}}

@@ -61,7 +61,7 @@ def _plan(to: str, **words: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_plan_of_no_words(name: str) -> None:
+def test_plan_of_no_options(name: str) -> None:
     """Defaults are the target's, for its newest release."""
     plan, target = _plan(name), target_named(name)
     release = target.releases[-1] if target.releases else ""
@@ -71,7 +71,7 @@ def test_plan_of_no_words(name: str) -> None:
     )
 
 
-def test_plan_of_all_words() -> None:
+def test_plan_of_all_options() -> None:
     """Each option sets its field."""
     words = {
         "turns": "all",
@@ -121,7 +121,7 @@ def test_host() -> None:
         ("nemo-rl", {"release": "main"}, "--release main"),
     ],
 )
-def test_words_that_a_target_does_not_know(to: str, words: dict[str, Any], message: str) -> None:
+def test_options_that_a_target_does_not_have(to: str, words: dict[str, Any], message: str) -> None:
     """An option that the target does not have is an error that names it."""
     with pytest.raises(UsageError) as caught:
         _plan(to, **words)

@@ -132,7 +132,7 @@ def test_prompt_without_a_system_message() -> None:
     assert _say([user("Q")], system="merge") == ([user("Q")], set())
 
 
-def test_tools_that_are_told() -> None:
+def test_tools_in_the_system_message() -> None:
     """Tools are described in the system message, which is created if there is none."""
     flattener = Flattener(ChatSupport(), ExportOptions())
     assert flattener.with_tools_as_text([user("Q")], TOOLS) == [system(TOLD), user("Q")]
@@ -169,14 +169,14 @@ def test_arguments_that_are_no_object(arguments: str, written: str) -> None:
     assert _say(kept, ChatSupport(calls=True, broken_calls=True)) == (kept, set())
 
 
-def test_calls_beside_words() -> None:
+def test_calls_next_to_text() -> None:
     """If calls must be alone, one next to text becomes text; a call without text stays."""
     supports = ChatSupport(calls=True, text_with_calls=False)
     assert _say([calling()], supports) == ([calling()], set())
     assert _say([calling(content="Hm")], supports) == ([model(f"Hm\n{CALLED}")], {"calls_as_text"})
 
 
-def test_thinking_that_nobody_wants() -> None:
+def test_unwanted_reasoning() -> None:
     """It is removed first, from fields and from texts."""
     flattener = Flattener(ALL, ExportOptions(reasoning_as="nothing"))
     block = model("<think>hm</think>\nA")

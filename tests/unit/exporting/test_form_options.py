@@ -63,7 +63,7 @@ def test_template_that_renders_no_calls() -> None:
     assert _plan(template="objects.jinja").target is target
 
 
-def test_words_beside_a_template() -> None:
+def test_options_next_to_a_template() -> None:
     """Options take precedence over the template."""
     words = {"tool_args": "string", "reasoning_as": "nothing", "system": "keep"}
     expected = ("string", "nothing", "keep")
@@ -102,7 +102,7 @@ def test_thinking_where_there_is_no_field() -> None:
         ("Hello", "--template: it does not render a chat of a user and the model"),
     ],
 )
-def test_template_that_is_none(content: str, problem: str) -> None:
+def test_invalid_template(content: str, problem: str) -> None:
     """The error names the file."""
     Path("odd.jinja").write_text(content, "utf-8")
     with pytest.raises(UsageError) as caught:

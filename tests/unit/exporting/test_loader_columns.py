@@ -81,7 +81,7 @@ def test_late_rows_that_fit(before: Row, row: Row) -> None:
     assert _late(row, before) == []
 
 
-def test_late_field_is_told_once() -> None:
+def test_late_field_is_reported_once() -> None:
     """Only the first row with a late field is reported."""
     columns = InferredColumns()
     list(columns.see({"a": 1}, 0))
@@ -178,7 +178,7 @@ def test_dates_in_a_mixed_column() -> None:
     assert _plain(columns.settle({"m", "a"})) == [("warning", "reads_as_date", "m[].at")]
 
 
-def test_dates_beside_the_data() -> None:
+def test_dates_in_unused_columns() -> None:
     """Columns that are not used for training may contain anything."""
     columns = InferredColumns()
     assert list(columns.see({"chosen": "a", "at": "2024-01-01"}, 0)) == []

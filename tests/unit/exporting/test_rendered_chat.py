@@ -161,7 +161,7 @@ def test_calls_before_an_end_without_a_mark() -> None:
         (CHATML.replace("{{- m.content }}", "{{- m.content | length }}"), "not_traced"),
     ],
 )
-def test_what_cannot_be_told(source: str, reason: str) -> None:
+def test_what_cannot_be_located(source: str, reason: str) -> None:
     """What cannot be located is rejected with a reason, not guessed."""
     with pytest.raises(CannotExport) as caught:
         _parts(_chat(source), [user("Q")], [model("Aye"), told("1"), model("b")])

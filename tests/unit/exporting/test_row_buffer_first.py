@@ -126,7 +126,7 @@ def test_more_than_a_block(drafts: RowBuffer) -> None:
     assert _rows(drafts) == [rows[45], rows[1], rows[4]]
 
 
-def test_rows_too_long_to_stand_first(drafts: RowBuffer) -> None:
+def test_rows_too_long_to_come_first(drafts: RowBuffer) -> None:
     """The shortest row of each shape comes first."""
     long = "x" * (6 << 20)
     _add(drafts, {"text": long}, {"text": "yy"}, {"text": "z"}, {"text": "aa"}, {"text": 1234567})

@@ -122,7 +122,7 @@ def test_chat_without_messages() -> None:
     assert _judged({**ROW, "rejected": []}) == found
 
 
-def test_messages_that_are_none() -> None:
+def test_invalid_messages() -> None:
     """Rejects texts as messages, and ShareGPT keys."""
     assert _prompted(user("Q"), "Q") == [("crashes", "wrong_type", "prompt.1")]
     assert _prompted({"from": "human", "value": "Q"}) == [("crashes", "sharegpt_keys", "prompt.0")]
@@ -199,7 +199,7 @@ def test_form_of_arguments(arguments: Any, rule: Any, expected: Any) -> None:
     assert _judged(row, text_arguments=rule) == expected
 
 
-def test_calls_that_are_none() -> None:
+def test_invalid_calls() -> None:
     """A value that is no list crashes; one of two calls with text arguments is a warning."""
     assert _judged({**ROW, "chosen": [model("Aye", tool_calls={"a": 1})]}) == [
         ("crashes", "wrong_type", "chosen.0.tool_calls")
@@ -312,7 +312,7 @@ def test_order_of_what_is_found() -> None:
     assert _judged(row, **words) == [("is dropped", "reserved_column", "margin"), *first[1:]]
 
 
-def test_nothing_is_told_twice() -> None:
+def test_nothing_is_reported_twice() -> None:
     """A finding of the trainer's rules is not repeated by the common ones."""
 
     def check(_row: Row) -> list[Finding]:

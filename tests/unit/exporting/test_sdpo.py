@@ -37,7 +37,7 @@ def _at(row: Row, who: str) -> str:
     return _text([ids[place] for place in row[f"{who}_index"]])
 
 
-def test_a_hint_stands_in_the_teacher_alone() -> None:
+def test_only_the_teacher_has_the_hint() -> None:
     """The hint is before the turn with the recovery; the student has no placeholder for it."""
     row, skipped = _row(ERROR)
     hint = "<|im_start|>system\nNot a!<|im_end|>\n"

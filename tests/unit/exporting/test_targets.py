@@ -22,7 +22,7 @@ def test_every_target(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_rows_have_the_columns_that_are_told(name: str) -> None:
+def test_rows_have_the_declared_columns(name: str) -> None:
     """The columns are in the declared order, whatever the pair contains."""
     columns = list(target_named(name).columns)
     for pair in (PLAIN, DEEP):

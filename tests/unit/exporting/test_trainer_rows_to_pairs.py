@@ -196,7 +196,7 @@ def test_conversations_without_a_prompt(chosen: Any, rejected: Any, expected: An
     assert (row["prompt"], row["chosen"], row["rejected"]) == expected
 
 
-def test_prompt_beside_whole_conversations() -> None:
+def test_prompt_next_to_whole_conversations() -> None:
     """A prompt that differs from them is kept under another name."""
     whole = {"chosen": [system("S"), Q, A], "rejected": [system("S"), Q, B]}
     for told in (None, "Q", "S", [system("S"), Q]):

@@ -48,7 +48,7 @@ def _labels(*words: str, to: str = "trl") -> list[str]:
 # Options ----------------------------------------------------------------------------------
 
 
-def test_plan_of_no_words() -> None:
+def test_plan_of_no_options() -> None:
     """Defaults: one file, the rules of the target, no length."""
     plan = _plan("nemo_rl")
     assert plan.inputs == [Input("in.jsonl", "in.jsonl")]
@@ -56,7 +56,7 @@ def test_plan_of_no_words() -> None:
     assert (plan.length, plan.batch, plan.limit, plan.typed) == (None, 0, None, frozenset())
 
 
-def test_plan_of_all_words() -> None:
+def test_plan_of_all_options() -> None:
     """Each option sets its field."""
     plan = _plan("openai", host="together", max_chars=9, batch_size=4, limit=2)
     assert plan.target.rules.check is check_strictly
@@ -75,7 +75,7 @@ def test_plan_of_all_words() -> None:
         ({"to": "torch"}, "torch"),
     ],
 )
-def test_words_that_do_not_fit(words: dict[str, Any], message: str) -> None:
+def test_contradictory_options(words: dict[str, Any], message: str) -> None:
     """Contradictory options give an error that names them."""
     with pytest.raises(UsageError) as caught:
         _run(**words)
@@ -214,7 +214,7 @@ def test_warnings_lose_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     assert "warnings            9\n" in captured.err
 
 
-def test_all_that_is_lost_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+def test_all_losses_are_printed(capfd: pytest.CaptureFixture[str]) -> None:
     """All losses are printed, however many."""
     _write("in.jsonl", *[EQUAL] * 7)
     with pytest.raises(WouldBeLost):

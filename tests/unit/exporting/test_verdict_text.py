@@ -31,7 +31,7 @@ def test_sentence() -> None:
     assert finding.sentence == "both completions have the same rank"
 
 
-def test_code_that_nobody_knows() -> None:
+def test_unknown_code() -> None:
     """An unknown code has no sentence, so typos in rules are found."""
     assert "tide_ranks" not in TRAPS
     with pytest.raises(KeyError):

@@ -71,7 +71,7 @@ def test_maps(column: Any, first: Any, second: Any) -> None:
     assert second is None or str(found[1][0][1]) == second
 
 
-def test_a_time_zone_that_nobody_knows() -> None:
+def test_unknown_time_zone() -> None:
     """Times in an unknown zone stay distinct."""
     for unit in ("us", "ns"):
         column = pa.array([1000, 2000, None], pa.timestamp(unit, "Foo/Bar"))
@@ -79,7 +79,7 @@ def test_a_time_zone_that_nobody_knows() -> None:
         assert (first != second, nothing) == (True, None)
 
 
-def test_many_times_of_such_a_zone() -> None:
+def test_many_times_in_an_unknown_zone() -> None:
     """An unknown zone is looked up once."""
     column = pa.array(range(50_000), pa.timestamp("us", "Foo/Baz"))
     begin = process_time()

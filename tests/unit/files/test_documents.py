@@ -90,7 +90,7 @@ def test_rows_that_are_not_there(tmp_path: Path, data: bytes, path: str, problem
         _read(tmp_path, data, rows=path)
 
 
-def test_a_file_beside(tmp_path: Path) -> None:
+def test_another_file_becomes_a_field(tmp_path: Path) -> None:
     """Another file becomes a field of the record, which then has no single position."""
     other = tmp_path / "beside.json"
     other.write_bytes(b'{\n "b": 2}\n')
@@ -100,7 +100,7 @@ def test_a_file_beside(tmp_path: Path) -> None:
         assert not opened.seekable
 
 
-def test_a_file_beside_that_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_file_that_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other file changes while it is read."""
     other = tmp_path / "beside.json"
     other.write_bytes(b"{}")

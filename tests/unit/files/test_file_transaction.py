@@ -171,7 +171,7 @@ def _interfering(
 
 @pytest.mark.parametrize("how", ["replaced", "longer", "gone"])
 @pytest.mark.parametrize("name", ["o.jsonl", "d/a"])
-def test_what_stands_there_is_what_was_written(
+def test_the_final_file_is_what_was_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, how: str
 ) -> None:
     """A file that was changed by others is an error; their file stays, nothing else is left."""

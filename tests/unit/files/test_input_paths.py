@@ -117,7 +117,7 @@ def test_no_such_file(word: str) -> None:
     assert _problem(word) == "no such file"
 
 
-def test_name_behind_which_nobody_can_look() -> None:
+def test_name_that_cannot_be_looked_up() -> None:
     """If it is unknown whether a file exists, the system's message is shown."""
     Path("loop").symlink_to("loop")
     assert _problem("loop") == "Too many levels of symbolic links"
@@ -174,7 +174,7 @@ def test_labels_tell_names_apart_that_are_no_utf8() -> None:
     assert len(set(labels(["odd\udcff.jsonl", "odd\udcfe.jsonl"]))) == 2
 
 
-def test_labels_hang_on_no_order() -> None:
+def test_labels_do_not_depend_on_order() -> None:
     """Labels do not depend on the order of paths."""
     paths = ["x/1/r.jsonl", "y/1/r.jsonl", "z/2/r.jsonl"]
     assert labels(paths[::-1]) == labels(paths)[::-1]

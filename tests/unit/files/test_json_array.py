@@ -88,7 +88,7 @@ def test_torn_array(cut: int) -> None:
 
 
 @pytest.mark.parametrize("rest", [b"{}", b"[]", b"]", b",", b' {"a": 1}'])
-def test_something_behind_the_array(rest: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_after_the_array(rest: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two arrays in a row are rejected."""
     monkeypatch.setattr("prefpairs.files.json_array._CHUNK", 1 << 20)
     assert _problem(b'[{"a": 1}]' + rest) == (
@@ -114,7 +114,7 @@ def test_long_string_over_many_chunks() -> None:
     assert [json.loads(element) for _, element in _elements(json.dumps([row]).encode())] == [row]
 
 
-def test_what_follows_far_behind_the_end() -> None:
+def test_data_far_after_the_end() -> None:
     """Data after the end is found after any amount of white space."""
     with pytest.raises(BadInput, match="there is more"):
         _elements(b"[1]" + b" " * 3000 + b"2")

@@ -33,7 +33,7 @@ def _left_by_a_dead_process(target: Path, kind: str) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
-def test_what_a_dead_process_left_is_swept(tmp_path: Path, kind: str) -> None:
+def test_leftovers_of_a_dead_process_are_removed(tmp_path: Path, kind: str) -> None:
     """A leftover is removed when the same target is written again, and only then."""
     left = _left_by_a_dead_process(tmp_path / "o.jsonl", kind)
     if kind == "folder":
@@ -82,7 +82,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == [".o.jsonl.prefpairs-abcdefgh.tmp", "kept"]
 
 
-def test_swept_before_it_was_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_removed_before_it_was_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If a new file is removed before it is locked, another one is created."""
     lock = fcntl.flock
     taken: list[str] = []
@@ -100,7 +100,9 @@ def test_swept_before_it_was_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert os.listdir(tmp_path) == [name]
 
 
-def test_while_a_sweeper_holds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_while_another_process_holds_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """If another process holds the lock, another file is created."""
     lock = fcntl.flock
     refused: list[int] = []
@@ -154,7 +156,9 @@ def _left_by_a_dead_process_of(target: Path) -> Path:
     return left
 
 
-def test_folder_swept_before_it_was_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_removed_before_it_was_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """If a new folder is removed before it is opened, another one is created."""
     place, opening = FolderHandle(str(tmp_path)), os.open
     taken: list[str] = []

@@ -234,13 +234,13 @@ def test_damaged_packed_file(tmp_path: Path, data: bytes, place: int) -> None:
     assert _problem(tmp_path, bytes(damaged)).startswith("the compressed file cannot be unpacked (")
 
 
-def test_rubbish_behind_gzip(tmp_path: Path) -> None:
+def test_garbage_after_gzip(tmp_path: Path) -> None:
     """Other bytes after gzip data are an error."""
     problem = _problem(tmp_path, gzip.compress(DATA) + b"rubbish")
     assert problem.startswith("the compressed file cannot be unpacked (")
 
 
-def test_zeros_behind_gzip(tmp_path: Path) -> None:
+def test_zeros_after_gzip(tmp_path: Path) -> None:
     """Trailing zeros, as on tapes and block devices, are ignored."""
     assert _values(_records(tmp_path, gzip.compress(DATA) + bytes(512))) == ROWS
 

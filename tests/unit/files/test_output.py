@@ -341,7 +341,7 @@ def test_link_to_a_file_that_would_not_change(tmp_path: Path) -> None:
     assert (link.is_symlink(), (tmp_path / "real").read_bytes()) == (True, b"b\n")
 
 
-def test_without_a_wish_to_keep_it(tmp_path: Path) -> None:
+def test_without_keep_if_same(tmp_path: Path) -> None:
     """Without keep_if_same, the file is replaced even if it is unchanged."""
     path = tmp_path / "o.jsonl"
     _write(path, b"a\n")

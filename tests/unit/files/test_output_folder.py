@@ -136,7 +136,7 @@ def test_input_in_the_folder(tmp_path: Path, name: str) -> None:
     assert _content(folder) == {"a": b"old\n", "c": b"old\n"}
 
 
-def test_input_beside_the_files(tmp_path: Path) -> None:
+def test_input_in_the_output_folder(tmp_path: Path) -> None:
     """A folder may contain its own input."""
     folder = _old(tmp_path / "o", "mine")
     with open_output_folder(str(folder), ["a"], FAMILY, [Input(str(folder / "mine"), "mine")]):

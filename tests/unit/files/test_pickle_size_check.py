@@ -87,7 +87,7 @@ def test_values_that_hold_themselves() -> None:
     assert [_fits(sizes, value) for value in ([other], one, [1, [2]])] == [False, False, True]
 
 
-def test_the_reason_is_told_each_time() -> None:
+def test_the_reason_is_given_each_time() -> None:
     """The reason is the original one, not the assumption about values being measured."""
     middle = [NotRead(7, "no")]
     sizes = SizeCheck(_shared([middle, middle]), 800)

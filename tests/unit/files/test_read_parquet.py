@@ -157,7 +157,7 @@ def test_a_page_that_changed() -> None:
         list(parquet_rows(io.BytesIO(changed), X))
 
 
-def test_columns_that_nobody_reads() -> None:
+def test_unused_columns() -> None:
     """A date without a Python form in an unused column does not reject the file."""
     far = pa.array([4_000_000, 0], pa.int32()).cast(pa.date32())
     file = io.BytesIO()

@@ -64,7 +64,7 @@ def test_no_json(text: bytes) -> None:
         read_header(text, 0)
 
 
-def test_a_name_that_stands_twice() -> None:
+def test_a_name_that_occurs_twice() -> None:
     """Duplicate names are rejected, since readers differ on which one to use."""
     entry = json.dumps(_entry())
     with pytest.raises(Damaged, match="occurs twice"):

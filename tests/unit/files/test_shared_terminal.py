@@ -5,7 +5,7 @@ import pytest
 from prefpairs.files.standard_output import clear_drawings, drawing
 
 
-def test_whoever_draws_is_told_to_leave() -> None:
+def test_drawings_are_asked_to_leave() -> None:
     """The drawing is asked to leave while its block lasts, and no longer."""
     left: list[str] = []
     with drawing(lambda: left.append("a")):

@@ -177,7 +177,7 @@ def test_more_than_is_taken_for_granted(tmp_path: Path) -> None:
         _rows(tmp_path / "x.db", Limits(unpacked=20_000))
 
 
-def test_nothing_appears_beside_it(db: Path) -> None:
+def test_no_file_is_created_next_to_it(db: Path) -> None:
     """No file is created next to it, with any kind of journal."""
     _execute(db, "PRAGMA journal_mode = WAL")
     assert len(_rows(db)) == 2
@@ -185,7 +185,7 @@ def test_nothing_appears_beside_it(db: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["x.db", "a b's.db"])
-def test_while_somebody_writes_a_log(db: Path, name: str) -> None:
+def test_open_write_ahead_log(db: Path, name: str) -> None:
     """An open write-ahead log is rejected, since no manifest lists it; the hint merges it."""
     db = db.rename(db.with_name(name))
     _execute(db, "PRAGMA journal_mode = WAL")
@@ -212,7 +212,7 @@ def test_a_log_beside_the_file_that_a_link_leads_to(db: Path, tmp_path: Path) ->
             _rows(link)
 
 
-def test_nothing_is_written_beside_it(db: Path) -> None:
+def test_no_log_is_created(db: Path) -> None:
     """Next to an empty log, no file is created."""
     _execute(db, "PRAGMA journal_mode = WAL")
     db.with_name("x.db-wal").touch()

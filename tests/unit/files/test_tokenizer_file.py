@@ -167,7 +167,7 @@ DECODERS = st.recursive(
 @example(decoder=decoders.Replace(Regex("(?=a)"), "bb"), ids=[1, 1])
 @example(decoder=decoders.BPEDecoder(""), ids=[0, 0])
 @example(decoder=decoders.Sequence([decoders.ByteLevel(), decoders.CTC("b", "", True)]), ids=[])
-def test_no_decoder_makes_more_than_is_told(tmp_path: Path, decoder: Any, ids: list[int]) -> None:
+def test_no_decoder_exceeds_the_estimate(tmp_path: Path, decoder: Any, ids: list[int]) -> None:
     """The maximum length computed from the file is never exceeded."""
     words = {"a": 0, "aa": 1, "b": 2, "abab": 3, "<0xE4>": 4, "\u4e16": 5}
     tokenizer = Tokenizer(WordLevel(words, unk_token="a"))  # noqa: S106 - no password

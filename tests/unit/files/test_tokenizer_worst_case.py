@@ -43,7 +43,7 @@ NORMALIZERS = st.recursive(
 
 
 @given(NORMALIZERS, st.text("ab\u00e9\ufdfa\u4e16 ", min_size=1, max_size=5))
-def test_no_normalizer_makes_more_than_is_told(normalizer: Any, text: str) -> None:
+def test_no_normalizer_exceeds_the_estimate(normalizer: Any, text: str) -> None:
     """The estimate holds, except for Unicode normalization: at most 18 times, once."""
     try:
         made = normalizer.normalize_str(text)

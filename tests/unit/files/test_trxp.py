@@ -112,7 +112,7 @@ def test_not_a_number_stays_none() -> None:
     assert b"[1.0, NaN]" in _lines(frame([item()], {"0:tokens": floats}))[0]
 
 
-def test_images_beside() -> None:
+def test_images_in_a_frame() -> None:
     """Keys of images may contain colons, and their types may be any."""
     pixels = "BF16", [1, 2], b"1234"
     given = {"0:multi_modal_inputs:a:b": pixels, "0:tokens": whole([1])}
@@ -275,7 +275,7 @@ def test_more_tokens_than_a_line_may_have(counts: tuple[int, int]) -> None:
     assert re.search(r"item 0: \w+ has \d+ numbers, which no row has", problem)
 
 
-def test_told_by_content(tmp_path: Path) -> None:
+def test_recognised_by_content(tmp_path: Path) -> None:
     """Recognized by content, under any name, compressed or not; not seekable."""
     for name, data in (("rows.jsonl", SOUND), ("rows", gzip.compress(SOUND))):
         (tmp_path / name).write_bytes(data)

@@ -104,7 +104,7 @@ def test_archives_of_pythons_own_library() -> None:
     assert [(record.member, record.data) for record in _read(written.getvalue())] == READ
 
 
-def test_the_first_file_beside_that_exists_counts() -> None:
+def test_the_first_existing_file_is_joined() -> None:
     """A log that was cut off has no header, only its start."""
     (found,) = _read(_zip([ROWS[1], ROWS[2]]))
     assert json.loads(found.data) == {"head": {"from": "start"}, "n": 1}

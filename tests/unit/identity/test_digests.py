@@ -158,7 +158,7 @@ def test_id_tells_the_sides_apart() -> None:
     assert pair_id(b"p", b"", b"a", b"b") != pair_id(b"p", b"", b"b", b"a")
 
 
-def test_draws_hang_on_seed_purpose_and_identity() -> None:
+def test_draws_depend_on_seed_purpose_and_identity() -> None:
     """A draw depends on seed, purpose and identity, and on nothing else."""
     drawn = draw(0, "random", b"a")
     others = [draw(1, "random", b"a"), draw(0, "split", b"a"), draw(0, "random", b"b")]

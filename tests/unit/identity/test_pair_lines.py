@@ -151,7 +151,7 @@ def test_gap_of_a_row(given: dict[str, Any], gap: float | None) -> None:
     assert _pair(**given).gap == gap
 
 
-def test_id_of_a_row_is_reckoned_anew() -> None:
+def test_id_of_a_row_is_recomputed() -> None:
     """The ID is recomputed, so an edited row is another pair."""
     pair = make_pair(CHOSEN, REJECTED)
     edited = pair_of({**pair._asdict(), "chosen": "well, yes"})[0]
@@ -248,7 +248,7 @@ def test_pair_of_two_prompts() -> None:
 @pytest.mark.parametrize(
     "value", ["", "R", "0" * 31, "0" * 33, "0" * 31 + "g", "A" * 32, "0" * 32 + "\n", 7, ["0" * 32]]
 )
-def test_digest_that_is_none(value: Any) -> None:
+def test_invalid_digest(value: Any) -> None:
     """An invalid digest of the other prompt is a bad field."""
     with pytest.raises(BadField) as caught:
         other_prompt(_pair(meta={"prompt_of_rejected": value}))
@@ -271,7 +271,7 @@ def test_order_of_keys_makes_no_other_copy() -> None:
     assert without_origins(one) == without_origins(other)
 
 
-def test_meta_holds_what_whoever_reads_it_again_finds() -> None:
+def test_meta_is_the_same_when_it_is_read_again() -> None:
     """NaN and infinities in meta become null at once, not only when written."""
     row = {"prompt": "Q", "chosen": "A", "rejected": "B", "meta": {"a": float("nan")}}
     assert pair_of({**row, "model": float("inf")})[0].meta == {"a": None, "model": None}

@@ -39,7 +39,7 @@ def test_cast_reads_numbers_written_as_text(value: str, score: float) -> None:
 
 
 @pytest.mark.parametrize("value", ["good", "", "1,5", "1_000", "\u0663", None, [1]])
-def test_cast_does_not_read_words(value: Any) -> None:
+def test_cast_reads_no_other_text(value: Any) -> None:
     """--cast-score accepts no other text."""
     with pytest.raises(BadField):
         read_score(value, "reward", cast=True)

@@ -119,7 +119,7 @@ def test_parts_and_empty_messages() -> None:
     assert _drawn({"role": "tool", "content": "1"}) == ["result", "  1"]
 
 
-def test_text_stands_for_one_message() -> None:
+def test_text_is_one_message() -> None:
     """Text is one message with the given role."""
     assert turn_lines("Hi", "user") == [Line("user", "heading"), Line("Hi", "text", 2)]
 

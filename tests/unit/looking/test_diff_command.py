@@ -59,7 +59,7 @@ def test_names_tell_the_files_apart() -> None:
     assert _labels("a.jsonl", "-") == (["a.jsonl"], ["stdin"])
 
 
-def test_words_of_reading_are_for_both() -> None:
+def test_reading_options_apply_to_both() -> None:
     """The format and the treatment of bad rows apply to both sides."""
     plan = DiffInputs(paths=["a.jsonl", "b.jsonl"], dialect="trl", limit=2).diff_plan()
     assert [(side.dialect, side.limit) for side in (plan.before, plan.after)] == [("trl", 2)] * 2
@@ -81,7 +81,7 @@ def test_words_of_reading_are_for_both() -> None:
         ({"on_error": "quarantine", "quarantine": ""}, "the name of an output is empty"),
     ],
 )
-def test_words_that_do_not_fit(words: dict[str, Any], message: str) -> None:
+def test_contradictory_options(words: dict[str, Any], message: str) -> None:
     """Contradictory options give an error that names them."""
     with pytest.raises(UsageError) as caught:
         _run(**words)

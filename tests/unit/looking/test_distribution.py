@@ -16,7 +16,7 @@ from prefpairs.analysis.distribution import (
 )
 
 
-def test_few_values_are_told_one_by_one() -> None:
+def test_few_values_are_listed() -> None:
     """A few distinct values are listed with counts, smallest first."""
     spread = spread_of(array("d", [0.5, 1.0, 0.5, 0.0]))
     assert spread is not None

@@ -62,7 +62,7 @@ def test_order_does_not_matter(pairs: int, chance: Random) -> None:
     assert told(rows) == told(shuffled)
 
 
-def test_samples_nest_and_hang_on_the_seed() -> None:
+def test_samples_nest_and_depend_on_the_seed() -> None:
     """A smaller page's pairs are on the larger one; another seed draws others."""
     rows = some(200)
     smaller, larger = drawn(gallery_of(rows, 10)), drawn(gallery_of(rows, 50))
@@ -83,7 +83,7 @@ def test_every_pair_has_the_same_chance() -> None:
     assert all(60 <= count <= 140 for count in counts)
 
 
-def test_extremes_are_held_besides() -> None:
+def test_extremes_are_included() -> None:
     """The narrowest gaps and the most uneven lengths are included, with the reason."""
     rows = [*some(300), {"prompt": "Q", "chosen": "a" * 900, "rejected": "b"}]
     pairs = held(gallery_of(rows, 30))

@@ -81,7 +81,7 @@ def test_several_files_and_packed_ones() -> None:
     assert [one.place for one in found] == ["q.jsonl.gz:1", "q.jsonl.gz:2", "p.jsonl:1"]
 
 
-def test_rows_that_nobody_could_train_on() -> None:
+def test_untrainable_rows() -> None:
     """Rows that are dropped as pairs are not shown, but counted."""
     Path("p.jsonl").write_bytes(data_of([{**ROWS[0], "rejected": ROWS[0]["chosen"]}, ROWS[1]]))
     ledger = Ledger()

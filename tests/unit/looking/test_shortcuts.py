@@ -62,7 +62,7 @@ def test_refusals_and_cut_off_answers() -> None:
     assert traits("x", {"rejected_finish_reason": "length"}).truncated is False
 
 
-def test_every_shortcut_goes_by_a_trait() -> None:
+def test_every_shortcut_has_a_trait() -> None:
     """The table of shortcuts has each trait once."""
     assert sorted(trait for trait, _ in SHORTCUTS.values()) == sorted(Traits._fields)
 

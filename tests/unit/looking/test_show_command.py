@@ -68,14 +68,14 @@ def _stdin(data: bytes) -> Iterator[None]:
 # Options ----------------------------------------------------------------------------------
 
 
-def test_plan_of_no_words() -> None:
+def test_plan_of_no_options() -> None:
     """By default, the first five pairs of a file."""
     plan = ShowInputs(paths=["p.jsonl"]).pairs_plan(ShowOptions(), 0)
     assert (plan.most, plan.ids, plan.worst, plan.seed) == (5, [], None, None)
     assert (plan.read.limit, plan.read.dialect) == (None, "auto")
 
 
-def test_plan_of_all_words() -> None:
+def test_plan_of_all_options() -> None:
     """Each option sets its field; -n is the number of pairs, not of rows."""
     reading = ShowInputs(paths=["p.jsonl"], limit=3, source="trl", on_error="skip")
     plan = reading.pairs_plan(ShowOptions(worst="length_ratio"), 0)
@@ -162,7 +162,7 @@ def test_group_plan() -> None:
         ({"on_error": "quarantine", "quarantine": ""}, "the name of an output is empty"),
     ],
 )
-def test_words_that_do_not_fit(words: dict[str, Any], message: str) -> None:
+def test_contradictory_options(words: dict[str, Any], message: str) -> None:
     """Contradictory options give an error that names them."""
     with pytest.raises(UsageError) as caught:
         _run(**words)
@@ -206,7 +206,7 @@ def test_how_it_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
     assert "          55\n" in capfd.readouterr().out
 
 
-def test_what_is_left_out_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+def test_dropped_rows_are_reported(capfd: pytest.CaptureFixture[str]) -> None:
     """Dropped rows are reported on standard error, unless --quiet is given."""
     _write("p.jsonl", [{**ROWS[0], "rejected": ROWS[0]["chosen"]}, ROWS[1]])
     _run()

@@ -128,7 +128,7 @@ def test_texts_without_words_in_common_have_no_marks() -> None:
     assert row == SideRow([Span("aye", "chosen text")], [Span(ELSEWHERE, "rejected text")])
 
 
-def test_how_far_lines_stand_in_is_not_marked() -> None:
+def test_indentation_is_not_marked() -> None:
     """Different indentation is not marked, but trailing blanks are."""
     assert _drawn("  same words", "    same words ", marked=True) == [
         ("  same words", "|", "    same words[- -]")
@@ -208,7 +208,7 @@ def test_one_side() -> None:
         assert list(map(_text, one_side(found, name, 40))) == ["a line that both have", word]
 
 
-def test_rows_of_bodies_stand_in() -> None:
+def test_rows_of_bodies_are_indented() -> None:
     """All rows of a body are indented, including continued ones."""
     lines = turn_lines([{"role": "assistant", "content": "one two three"}], "")
     found = TwoAnswers([*blocks(lines, lines)])

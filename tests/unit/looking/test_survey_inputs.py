@@ -63,7 +63,7 @@ def test_a_larger_gap_may_make_other_pairs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("strategy", ["exhaustive", "adjacent"])
-def test_pairs_that_stand_ready_pass_any_gap(tmp_path: Path, strategy: str) -> None:
+def test_ready_made_pairs_pass_any_gap(tmp_path: Path, strategy: str) -> None:
     """Ready-made pairs are included whatever `--min-gap` is, as in `pair`."""
     asked = {"role": "user", "content": "Q"}
     ready = {"state_messages": [asked], "chosen": "yes", "rejected": "no"}
@@ -88,7 +88,7 @@ def test_pairs_that_stand_ready_pass_any_gap(tmp_path: Path, strategy: str) -> N
     assert [told.pairs for told in found][::5] == [2 + 3 - (strategy == "adjacent"), 4]
 
 
-def test_groups_are_told_of_rollouts_only(tmp_path: Path) -> None:
+def test_only_rollouts_have_figures_of_groups(tmp_path: Path) -> None:
     """Only rollouts have figures about groups."""
     inputs = written(tmp_path, rollouts([1.0, 0.0]))
     found = survey(making(inputs, "best-vs-worst", PairOptions()), Ledger())

@@ -89,7 +89,7 @@ def test_against_all_pairs(
         assert allowed.nearest(place) == (lowest[0] if met else None)
 
 
-def test_group_of_nobody() -> None:
+def test_empty_group() -> None:
     """An empty group has no pair."""
     allowed = AllowedPairs(Group([], []), PairOptions())
     assert (list(allowed), len(allowed), allowed.widest()) == ([], 0, None)

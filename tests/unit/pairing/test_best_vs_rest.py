@@ -37,7 +37,7 @@ def test_bounds() -> None:
     assert list(best_vs_rest(GROUP, PairOptions(min_chosen_score=1.1))) == []
 
 
-def test_nobody_to_meet() -> None:
+def test_no_partner() -> None:
     """Ties, a single answer and an empty group give no pairs."""
     groups = [Group([0.5, 0.5], [b"a", b"b"]), Group([1.0, 0.0], [b"a", b"a"]), Group([], [])]
     assert [list(best_vs_rest(group, PairOptions())) for group in groups] == [[], [], []]

@@ -110,7 +110,7 @@ def test_more_lines_than_are_taken_at_once(count: int) -> None:
 
 
 @pytest.mark.parametrize("by", ["read", "read_question"])
-def test_who_asks_first_is_read(by: str) -> None:
+def test_first_row_of_each_question_is_read(by: str) -> None:
     """One row of each question is decoded; all others are only scanned."""
     how = source_named("nemo-gym").open_reader([], ReadOptions(), "r.jsonl")
     assert how.fast_reader

@@ -250,7 +250,7 @@ def _experience(run: int, **more: Any) -> Row:
 
 
 @pytest.mark.parametrize(("rejected", "found"), [("no", 11), ("yes", 10)])
-def test_pairs_that_stand_ready(tmp_path: Path, rejected: str, found: int) -> None:
+def test_ready_made_pairs_in_a_range(tmp_path: Path, rejected: str, found: int) -> None:
     """Ready-made pairs are known by line number, so a worker leaves its range to us."""
     asked = {"role": "user", "content": "Q"}
     sides = {

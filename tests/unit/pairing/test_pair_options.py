@@ -17,7 +17,7 @@ def test_names_of_a_strategy(strategy: str) -> None:
 
 
 @pytest.mark.parametrize("words", [{"strategy": "best"}, {"order": "random"}])
-def test_unknown_words(words: dict[str, Any]) -> None:
+def test_unknown_names(words: dict[str, Any]) -> None:
     """Unknown names are rejected before anything is read."""
     with pytest.raises(UnknownWord):
         filled(PairOptions, words)
@@ -52,7 +52,7 @@ def test_unknown_words(words: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_words_that_do_not_go_together(words: dict[str, Any], problem: str) -> None:
+def test_contradictory_options(words: dict[str, Any], problem: str) -> None:
     """Contradictory options are rejected before anything is read."""
     with pytest.raises(UsageError) as caught:
         filled(PairOptions, words)

@@ -254,7 +254,7 @@ ROLLOUTS: list[Row] = [
 ]
 
 
-def test_rollout_that_stands_twice(tmp_path: Path) -> None:
+def test_rollout_that_occurs_twice(tmp_path: Path) -> None:
     """A file given twice under two names gives the pairs of one."""
     ledger = Ledger()
     plan: Row = {"strategy": "exhaustive"}

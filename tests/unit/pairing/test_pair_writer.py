@@ -39,7 +39,7 @@ class _Held:
         return pair_line(self._pairs[entry.place]) if entry.place % 2 else None
 
 
-def test_lines_as_they_stand() -> None:
+def test_copied_lines() -> None:
     """Copied lines are written, and counted like their pairs."""
     numbers: list[dict[str, Any]] = [
         {"chosen_score": 1, "rejected_score": 0.5},

@@ -32,7 +32,7 @@ def test_nothing_is_drawn_twice() -> None:
     assert sorted(_drawn(100)) == sorted(AllowedPairs(GROUP, PairOptions()))
 
 
-def test_draws_hang_on_seed_and_group() -> None:
+def test_draws_depend_on_seed_and_group() -> None:
     """Draws depend on the seed and the group."""
     assert _drawn(8) == _drawn(8)
     assert _drawn(8) != _drawn(8, seed=1)

@@ -62,7 +62,7 @@ class Counted(list[Any]):
 @every_strategy
 @given(GROUPS, OPTIONS)
 @brute_force
-def test_pairs_are_allowed_and_stand_once(name: str, group: Group, options: PairOptions) -> None:
+def test_pairs_are_allowed_and_occur_once(name: str, group: Group, options: PairOptions) -> None:
     """Every strategy gives only allowed pairs, each once."""
     pairs = _pairs(name, group, options)
     assert set(pairs) <= set(AllowedPairs(group, options))

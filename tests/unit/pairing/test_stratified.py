@@ -95,7 +95,7 @@ def test_across_prompts_equal_answers_never_meet() -> None:
     assert _across([0.9, 0.1, 0.2], "aab") == [(0, 2)]
 
 
-def test_across_prompts_ties_never_meet_but_hide_nobody() -> None:
+def test_across_prompts_ties_never_pair() -> None:
     """With equal thresholds, a score can be both high and low, but ties never pair."""
     pairs = _across([0.5, 0.3], high_threshold=0.5, low_threshold=0.5)
     assert pairs == [(0, 1)]
@@ -111,7 +111,7 @@ def test_across_prompts_bounds() -> None:
     assert _across(scores, min_chosen_score=0.91) == []
 
 
-def test_across_prompts_nan_competes_with_nobody() -> None:
+def test_across_prompts_nan_never_pairs() -> None:
     """NaN, by which the engine marks copies, never pairs."""
     nan = float("nan")
     assert _across([nan, 0.9, nan, 0.1, nan]) == [(1, 3)]
@@ -124,7 +124,7 @@ def test_across_prompts_seeds() -> None:
     assert _across(scores) != _across(scores, seed=1)
 
 
-def test_across_prompts_draws_hang_on_identity() -> None:
+def test_across_prompts_draws_depend_on_identity() -> None:
     """Reversing the input changes no pair."""
     scores = [0.9] * 30 + [0.1] * 30
     names = [_identity(place) for place in range(60)]

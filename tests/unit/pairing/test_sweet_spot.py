@@ -42,14 +42,14 @@ def test_bounds() -> None:
     assert list(sweet_spot(group, PairOptions(min_chosen_score=1.5))) == []
 
 
-def test_best_that_meets_nobody() -> None:
+def test_best_without_a_partner() -> None:
     """If the best has no partner, the next best is chosen."""
     group = Group([1.0, 0.9, 0.0], [b"a", b"b", b"a"])
     assert list(sweet_spot(group, PairOptions(max_gap=0.95))) == [(0, 1)]
     assert list(sweet_spot(group, PairOptions(min_gap=0.5))) == [(1, 2)]
 
 
-def test_nobody_to_meet() -> None:
+def test_no_partner() -> None:
     """Ties and a single answer give no pairs."""
     groups = [_group([0.5, 0.5]), _group([0.5]), Group([1.0, 0.0], [b"a", b"a"])]
     assert [list(sweet_spot(group, PairOptions())) for group in groups] == [[], [], []]
@@ -60,6 +60,6 @@ def test_huge_scores() -> None:
     assert list(sweet_spot(_group([1e200, 0.0, -1e200]), PairOptions())) == [(0, 2)]
 
 
-def test_group_of_nobody() -> None:
+def test_empty_group() -> None:
     """An empty group has no mean and no pair."""
     assert list(sweet_spot(Group([], []), PairOptions())) == []

@@ -8,7 +8,7 @@ from prefpairs.engine import processes
 from prefpairs.engine.processes import processes_for, start_processes
 
 
-def test_who_asks_for_a_number_gets_it() -> None:
+def test_explicit_number_is_obeyed() -> None:
     """An explicit number is obeyed, however little work there is."""
     assert processes_for(7, 0, 1000) == 7
 

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "traps.md").read_text("utf-8")
 
 
-def test_every_trap_stands_on_the_page() -> None:
+def test_every_trap_is_on_the_page() -> None:
     """Every trap is on the page once, numbered in order, and no others."""
     rows = re.findall(r"^\| (\d+) \| `(\w+)` \|", PAGE, re.MULTILINE)
     assert [int(number) for number, _ in rows] == list(range(1, len(TRAPS) + 1))

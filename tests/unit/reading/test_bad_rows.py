@@ -50,7 +50,7 @@ def test_limit(limit: int, values: list[int]) -> None:
     assert ([value for *_, value in read], ledger.rows_read) == (values, min(limit, 4))
 
 
-def test_bad_rows_are_told_at_the_end() -> None:
+def test_bad_rows_are_reported_at_the_end() -> None:
     """Bad rows are reported at the end, after all were counted; good rows are still yielded."""
     ledger = Ledger()
     with pytest.raises(BadRecords) as caught:
@@ -74,7 +74,7 @@ def _refuse(rows: Rows) -> None:
         raise NotJson("mine")
 
 
-def test_errors_of_whoever_takes_the_rows() -> None:
+def test_errors_of_the_caller() -> None:
     """Errors of the code that uses the rows make no row bad."""
     ledger = Ledger()
     with reading_rows(InputPlan(inputs=[]), ledger) as rows, pytest.raises(NotJson):

@@ -154,7 +154,7 @@ def test_call_ids_are_numbered_anew() -> None:
     ]
 
 
-def test_lone_surrogate_is_mended() -> None:
+def test_lone_surrogate_is_replaced() -> None:
     """A lone surrogate becomes U+FFFD."""
     reading = _read(_changed(response="cut \ud83d"))
     assert (reading.kept[0].response, reading.noticed) == ("cut \ufffd", ["surrogate_replaced"])
@@ -196,7 +196,7 @@ def test_read_back_applies_no_option() -> None:
     assert read_candidate(line).kept == [FULL._replace(score=-1.0, response="<think>hm</think>A")]
 
 
-def test_meta_holds_what_whoever_reads_it_again_finds() -> None:
+def test_meta_is_the_same_when_it_is_read_again() -> None:
     """NaN in meta becomes null at once."""
     row = {"group": "g", "prompt": "Q", "response": "A", "score": 1, "origin": ""}
     (candidate,) = _read(json.dumps({**row, "meta": {"a": [float("nan")]}}).encode()).kept

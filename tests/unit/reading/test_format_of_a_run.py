@@ -150,7 +150,7 @@ def test_paths_of_steps_are_never_doubtful() -> None:
     formats.settle()
 
 
-def test_fields_that_nobody_has() -> None:
+def test_missing_fields() -> None:
     """A missing field is an error if there are no candidates."""
     formats, _ = _formats()
     _book(formats, b'{"a": 1, "response": "A"}')

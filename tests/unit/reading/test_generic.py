@@ -250,7 +250,7 @@ def test_paths_name_the_fields() -> None:
     assert _notes(row, **options) == []
 
 
-def test_path_beside_guesses() -> None:
+def test_path_next_to_guesses() -> None:
     """Only guessed fields are noted."""
     row = {"prompt": "Q", "response": "A", "judge": {"score": 3}}
     notes = _notes(row, scores=(("judge.score", 1.0),))
@@ -474,7 +474,7 @@ def test_conversation_without_a_turn(messages: Any, reason: str) -> None:
     assert opened.read(json.dumps({"messages": messages, "score": 1}).encode()).lost == [reason]
 
 
-def test_prompt_of_messages_beside_a_response() -> None:
+def test_prompt_of_messages_next_to_a_response() -> None:
     """A chat prompt may have its response in another field."""
     row = {"prompt": CHAT[:1], "response": "A", "score": 1}
     assert _kept(row) == [Candidate(GROUP_OF_Q, CHAT[:1], "A", 1.0)]
@@ -706,7 +706,7 @@ def test_paths_are_stronger_than_a_log() -> None:
     assert _kept(row, prompt="question", scores=(("score", 1.0),))[0].prompt == "Q"
 
 
-def test_lone_surrogate_is_mended() -> None:
+def test_lone_surrogate_is_replaced() -> None:
     """A lone surrogate becomes U+FFFD."""
     reading = _read({"prompt": "Q", "response": "cut \ud83d", "score": 1})
     assert (reading.kept[0].response, reading.noticed) == ("cut \ufffd", ["surrogate_replaced"])

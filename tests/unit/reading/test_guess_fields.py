@@ -115,7 +115,7 @@ def test_references_never_win_over_outputs(reference: str, output: str) -> None:
 
 
 @pytest.mark.parametrize("rival", USUALLY_REFERENCE)
-def test_answer_beside_what_may_be_one(rival: str) -> None:
+def test_answer_next_to_a_possible_answer(rival: str) -> None:
     """Either could be the reference, unless they are equal."""
     row = {"question": "Q", "answer": "G", rival: "A", "score": 1}
     with pytest.raises(TwoReadings) as caught:

@@ -59,7 +59,7 @@ def test_short_run(pair: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "hint: " not in pair()
 
 
-def test_nobody_asked(pair: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_hint_if_not_wanted(pair: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is no hint with --quiet or if the core is disabled."""
     assert pair("--quiet") == ""
     monkeypatch.setenv(VARIABLE, "0")

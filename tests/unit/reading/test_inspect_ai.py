@@ -258,7 +258,7 @@ def test_calls_parts_errors_and_attachments() -> None:
     ]  # fmt: skip
 
 
-def test_tools_stand_in_the_first_call_of_the_model() -> None:
+def test_tools_are_those_of_the_first_model_call() -> None:
     """Tools are those of the first model call, since later calls may be a grader's."""
     tool: Row = {"name": "f", "description": "d", "parameters": {}, "options": None}
     events = [{"event": "state"}, {"event": "model", "tools": [tool]}, {"event": "model"}]

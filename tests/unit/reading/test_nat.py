@@ -216,7 +216,7 @@ def test_score(score: Any, read: float) -> None:
 
 
 @pytest.mark.parametrize("score", [None, "good", "", [], {}])
-def test_score_that_is_none(score: Any) -> None:
+def test_score_that_is_no_number(score: Any) -> None:
     """Anything else is a missing score."""
     assert _lost(score=score) == ["no_score"]
 
@@ -379,7 +379,7 @@ def test_group_by_path() -> None:
     assert _read(_item(_payload()), group_by=("data.turn_index",)).kept[0].group == "[0]"
 
 
-def test_lone_surrogate_is_mended() -> None:
+def test_lone_surrogate_is_replaced() -> None:
     """A lone surrogate becomes U+FFFD."""
     reading = _read(_item(_payload(output="cut \ud83d")))
     assert (reading.kept[0].response, reading.noticed) == ("cut \ufffd", ["surrogate_replaced"])

@@ -117,7 +117,7 @@ def test_line_that_is_no_json() -> None:
         _read_line(b"PLACEHOLDER ROW")
 
 
-def test_lone_surrogate_is_mended_and_counted() -> None:
+def test_lone_surrogate_is_replaced_and_counted() -> None:
     """A lone surrogate in an answer becomes U+FFFD."""
     reading = _read(_rollout([_text("cut \ud83d")]))
     assert (reading.kept[0].response, reading.noticed) == (

@@ -233,7 +233,7 @@ UNUSUAL: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("row", UNUSUAL.values(), ids=UNUSUAL)
-def test_rows_that_are_left_to_who_knows_every_shape(row: Any) -> None:
+def test_rows_left_to_the_general_reader(row: Any) -> None:
     """The fast reader passes these rows on."""
     assert read(_line(row)) is None
 
@@ -283,7 +283,7 @@ def test_keys_that_repeat() -> None:
         ({"keep": ("reward",)}, False),
     ],
 )
-def test_as_they_stand(options: dict[str, Any], *, suitable: bool) -> None:
+def test_options_that_change_rows(options: dict[str, Any], *, suitable: bool) -> None:
     """Options that change rows disable the fast reader."""
     wanted = ReadOptions(**options)
     assert is_default_reading(wanted) is suitable

@@ -95,7 +95,7 @@ def test_weight_of_a_score(word: str, score: tuple[str, float]) -> None:
 
 
 @pytest.mark.parametrize("word", ["auto", "prompt", "file"])
-def test_group_by_words(word: str) -> None:
+def test_group_by_keywords(word: str) -> None:
     """Three keywords are not paths."""
     assert _plan(group_by=word).options.group_by == word
 
@@ -118,7 +118,7 @@ def test_group_by_nothing(word: str) -> None:
         {"on_error": "ignore"},
     ],
 )
-def test_unknown_words(words: dict[str, Any]) -> None:
+def test_unknown_names(words: dict[str, Any]) -> None:
     """Unknown names are rejected before anything is read."""
     with pytest.raises(UnknownWord):
         _plan(**words)
@@ -132,7 +132,7 @@ def test_unknown_words(words: dict[str, Any]) -> None:
         {"on_error": "skip", "quarantine": "bad.jsonl"},
     ],
 )
-def test_quarantine_needs_both_words(words: dict[str, Any]) -> None:
+def test_quarantine_needs_both_options(words: dict[str, Any]) -> None:
     """Each of the two options requires the other."""
     with pytest.raises(OptionsBothNeeded):
         _plan(**words)
@@ -156,7 +156,7 @@ def test_tolerated_rows(word: str, number: int | None, percent: float) -> None:
 
 
 @pytest.mark.parametrize("word", ["", "-1", "x", "%", "1.5", "101%", "1e3", "nan%", "1 000"])
-def test_tolerated_rows_that_are_none(word: str) -> None:
+def test_invalid_tolerances(word: str) -> None:
     """Anything else is rejected."""
     with pytest.raises(UsageError, match="expected a number of rows, or a share"):
         _plan(on_error="skip", max_errors=word)
@@ -177,7 +177,7 @@ def test_limits() -> None:
 
 
 @pytest.mark.parametrize("word", ["", "MB", "-1MB", "0", "0.0001B", "1e6", "5 PB", "1,000", "inf"])
-def test_sizes_that_are_none(word: str) -> None:
+def test_invalid_sizes(word: str) -> None:
     """An invalid size is rejected."""
     with pytest.raises(UsageError, match="--max-line"):
         _plan(max_line=word)
@@ -237,7 +237,7 @@ def test_inputs_of_pairs() -> None:
 @pytest.mark.parametrize(
     "words", [{"on_error": "ignore"}, {"quarantine": "b"}, {"on_error": "quarantine"}]
 )
-def test_words_about_inputs_that_do_not_fit(words: dict[str, Any]) -> None:
+def test_contradictory_input_options(words: dict[str, Any]) -> None:
     """Input options are checked for pairs as for rollouts."""
     with pytest.raises(UsageError):
         _inputs(**words)

@@ -130,7 +130,7 @@ def test_empty_file_is_noted(tmp_path: Path) -> None:
     assert _ledgers(ledger) == (1, 1, 0, 0, 1, 1)
 
 
-def test_bad_rows_are_told_at_the_end(tmp_path: Path) -> None:
+def test_bad_rows_are_reported_at_the_end(tmp_path: Path) -> None:
     """All files are read first; the first five bad rows are listed with file and line."""
     paths = _files(tmp_path, GOOD + b"{torn\n" * 3, b"{torn\n" * 4 + GOOD)
     with pytest.raises(BadRecords) as caught:
@@ -236,7 +236,7 @@ def test_kept_field_called_task_joins_nothing(tmp_path: Path) -> None:
     assert ledger.groups_of_several_tasks == 0
 
 
-def test_mends_are_counted(tmp_path: Path) -> None:
+def test_replacements_are_counted(tmp_path: Path) -> None:
     """Every replacement in each row is counted."""
     rows = [{"prompt": "Q", "response": "\ud83d \ud83d", "score": 1}]
     _, ledger = _read(_files(tmp_path, _lines(*rows, *rows)))

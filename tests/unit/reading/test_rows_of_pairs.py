@@ -111,7 +111,7 @@ CALL = [{"role": "assistant", "content": "", "tool_calls": [tool_call("f", "{}")
         ({"prompt": [{"role": "system", "content": "S"}]}, None),
     ],
 )
-def test_pair_that_nobody_could_train_on(fields: dict[str, Any], lost: str | None) -> None:
+def test_untrainable_pairs(fields: dict[str, Any], lost: str | None) -> None:
     """Rows without a prompt, with an empty answer or with equal answers are dropped."""
     assert _read(**fields).lost == lost
 

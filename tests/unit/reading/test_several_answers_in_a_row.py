@@ -296,7 +296,7 @@ def test_marks_of_an_answer(row: Any, path: str, meta: Any) -> None:
     assert one.meta == meta
 
 
-def test_marks_in_lists_beside_the_answers() -> None:
+def test_marks_in_parallel_lists() -> None:
     """Each answer gets the mark at its position; a single mark applies to all."""
     row: Any = {
         "responses": ["A", "B"],

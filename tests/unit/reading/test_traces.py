@@ -57,7 +57,7 @@ def test_a_task_id_groups() -> None:
     assert (reading.kept[0].group, _only(reading).group) == ("[7]", "[7]")
 
 
-def test_pairs_without_a_task_id_stand_with_their_trace() -> None:
+def test_pairs_without_a_task_id_are_in_the_group_of_their_trace() -> None:
     """Without a task ID, all pairs of a trace are in its group."""
     reading = _read(_trace(WRONG, FAILED, {**MENDED, "tool_error": "x"}, FAILED, DONE))
     assert _only(reading).group == reading.kept[0].group
@@ -120,7 +120,7 @@ def test_both_marks_are_one_recovery() -> None:
     assert _only(_read(_trace(WRONG, {**FAILED, **error}, {**MENDED, **error})))
 
 
-def test_errors_that_nothing_mends() -> None:
+def test_errors_without_a_recovery() -> None:
     """An error without an assistant turn before and after it gives no pair."""
     assert _read(_trace({**MENDED, "tool_error": "x"}, DONE)).pairs_lost == ["no_recovery"]
     assert _read(_trace(WRONG, {**FAILED, "tool_error": "x"})).pairs_lost == ["no_recovery"]
@@ -249,7 +249,7 @@ def test_a_recovery_of_which_the_embedded_pair_is_unfit(chosen: str, rejected: s
     "column",
     [*("context", "documents", "images", "system_prompt", "history"), "background", "attachment"],
 )
-def test_what_stands_beside_the_turns_is_asked_too(column: str) -> None:
+def test_other_columns_are_part_of_the_question(column: str) -> None:
     """Other columns are part of the question, also for embedded pairs and recoveries."""
     mended = {**MENDED, "tool_error": "x"}
     embedded = {"state_messages": ASKED, "chosen": "try b", "rejected": "try a"}
@@ -265,7 +265,7 @@ def test_what_stands_beside_the_turns_is_asked_too(column: str) -> None:
     assert none == _read(row)
 
 
-def test_a_system_prompt_beside_the_turns_is_a_system_message() -> None:
+def test_a_system_prompt_column_is_a_system_message() -> None:
     """It becomes a system message, once, even if the turns begin with it."""
     given = {"role": "system", "content": "Be brief."}
     asked = {"role": "user", "content": "Q"}

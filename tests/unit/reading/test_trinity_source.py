@@ -269,7 +269,7 @@ def test_ready_pairs_that_are_unfit(more: dict[str, Any], reason: str) -> None:
     assert (reading.pairs, reading.pairs_lost, reading.kept, reading.lost) == ([], [reason], [], [])
 
 
-def test_tools_beside_a_rendered_prompt_say_nothing_more() -> None:
+def test_tools_next_to_a_rendered_prompt_are_ignored() -> None:
     """A rendered prompt already includes the tools, so the column is ignored."""
     rows = [_row(tools=[{"type": "function", "function": {"name": name}}]) for name in "fg"]
     assert [_kept(row).tools for row in rows] == [None, None]

@@ -165,7 +165,7 @@ def test_score_names_a_reward_or_a_metric(path: str, score: float) -> None:
     assert _only(_episode(_trace()), scores=((path, 1.0),)).score == score
 
 
-def test_turns_that_nobody_sampled_are_the_prompt() -> None:
+def test_turns_that_were_not_sampled_are_the_prompt() -> None:
     """A prompt may contain assistant turns, such as examples."""
     shot = [_node("user", "Q0"), _node("assistant", "A0", 0, sampled=False)]
     nodes = [*shot, _node("user", "Q", 1), _node("assistant", "A", 2)]

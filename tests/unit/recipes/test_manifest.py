@@ -211,7 +211,7 @@ def test_a_path_leads_to_its_file(
     "word",
     ["inputs", "against", "quarantine", "temp_dir", "tokenizer", "template", "prompt_template"],
 )
-def test_words_that_name_files(word: str) -> None:
+def test_options_that_name_files(word: str) -> None:
     """Options that name files depend on the machine and are omitted."""
     tables = {"read": {word: "/home/me/x", "limit": 3}}
     manifest = json.loads(_written("m.json", tables=tables))

@@ -262,7 +262,7 @@ def _known(kinds: Sequence[type]) -> set[str]:
 
 @pytest.mark.usefixtures("unchecked")
 @every_table
-def test_words_are_those_of_the_command_line(table: str) -> None:
+def test_keys_are_options_of_the_command_line(table: str) -> None:
     """Recipe and command line give the same options; every field is changed by some key."""
     words = TABLES[table]
     read = _table(table, words).groups(table, *GROUPS[table])
@@ -278,7 +278,7 @@ def test_words_are_those_of_the_command_line(table: str) -> None:
 
 @pytest.mark.usefixtures("unchecked")
 @every_table
-def test_one_word_alone_moves_one_field(table: str) -> None:
+def test_each_key_sets_one_field(table: str) -> None:
     """Each key sets the field of its option, and nothing else."""
     for word, value in TABLES[table].items():
         read = _table(table, {word: value}).groups(table, *GROUPS[table])
@@ -288,7 +288,7 @@ def test_one_word_alone_moves_one_field(table: str) -> None:
 
 @pytest.mark.usefixtures("unchecked")
 @every_table
-def test_words_that_are_left_away(table: str) -> None:
+def test_omitted_keys(table: str) -> None:
     """Missing keys have the command line's defaults, with or without the table."""
     for name in (table, "sample" if table != "sample" else "filter"):
         read = _table(name, {}).groups(table, *GROUPS[table])
@@ -296,13 +296,13 @@ def test_words_that_are_left_away(table: str) -> None:
 
 
 @every_table
-def test_there_is_no_other_word(table: str) -> None:
+def test_tables_list_all_keys(table: str) -> None:
     """The tables above list all keys."""
     assert _known(GROUPS[table]) == {*TABLES[table]}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_option_of_a_command_has_its_word(command: str) -> None:
+def test_every_option_of_a_command_has_its_key(command: str) -> None:
     """What the command line can say of a step, of reading and of writing, recipes can say.
 
     Where a run takes place is no part of a recipe.
@@ -331,7 +331,7 @@ def test_table_of_inputs_that_are_pairs() -> None:
 @pytest.mark.parametrize(
     ("word", "field"), [("from", "source"), ("score", "scores"), ("limit", "limit")]
 )
-def test_names_of_fields_are_no_words(word: str, field: str) -> None:
+def test_names_of_fields_are_no_keys(word: str, field: str) -> None:
     """Keys are option names, not names of fields."""
     value = "3" if word == "limit" else '"nat"'
     inputs, rows, _ = _recipe(f"[read]\n{word} = {value}\n[pair]\n").groups("read", *OF_ROLLOUTS)
@@ -342,7 +342,7 @@ def test_names_of_fields_are_no_words(word: str, field: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["n", "q", "o", "help", "recipe", "set"])
-def test_short_options_are_no_words(word: str) -> None:
+def test_short_options_are_no_keys(word: str) -> None:
     """Short options are no keys."""
     assert all(word not in words for words in TABLES.values())
     recipe = _recipe(f"[write]\n{word} = 1\n[sample]\n")
@@ -386,7 +386,7 @@ def test_hyphen_and_underscore_are_alike() -> None:
     assert (words.min_gap, words.max_gap, words.max_pairs_per_group) == (0.5, 0.75, 2)
 
 
-def test_word_that_is_given_twice() -> None:
+def test_key_that_is_given_twice() -> None:
     """A key given in both spellings is rejected."""
     with pytest.raises(UsageError, match="twice"):
         _recipe("[pair]\nmin-gap = 0.5\nmin_gap = 0.25\n")
@@ -493,7 +493,7 @@ def test_bounds_include_their_number(table: str, word: str, value: str) -> None:
         ("[pair]\n[pair.min_gpa]\n", "r.toml:1"),
     ],
 )
-def test_line_of_an_unknown_word(text: str | bytes, place: str) -> None:
+def test_line_of_an_unknown_key(text: str | bytes, place: str) -> None:
     """The line of the key, else of its table, else only the file; never another line."""
     recipe = _recipe(text)
     assert _wrong(recipe, "pair") == [f"{place}: unknown word in [pair]: min_gpa"]
@@ -503,7 +503,7 @@ def test_line_of_an_unknown_word(text: str | bytes, place: str) -> None:
     ("table", "word", "owner"),
     [("pair", "score", "read"), ("read", "min_gap", "pair"), ("sample", "near-on", "dedupe")],
 )
-def test_word_of_another_table(table: str, word: str, owner: str) -> None:
+def test_key_of_another_table(table: str, word: str, owner: str) -> None:
     """The hint names the table to which the key belongs."""
     recipe = _table(table, {word: 1})
     with pytest.raises(UsageError) as caught:
@@ -527,7 +527,7 @@ def test_what_ends_no_line_in_toml(odd: str) -> None:
     assert _wrong(recipe, "pair") == ["r.toml:3: unknown word in [pair]: min_gpa"]
 
 
-def test_what_stands_in_a_text_of_several_lines() -> None:
+def test_text_of_several_lines() -> None:
     """Text inside a multi-line string is neither a header nor a key."""
     recipe = _recipe("[read]\nkeep = '''\n[pair]\nmin_gpa = 1\n'''\n[pair]\nmin_gpa = 1\n")
     assert _wrong(recipe, "pair") == ["r.toml:7: unknown word in [pair]: min_gpa"]
@@ -632,7 +632,7 @@ def test_order_of_stages(text: str, stages: list[str]) -> None:
     assert _recipe(text).steps == stages
 
 
-def test_words_of_any_form_of_table() -> None:
+def test_all_forms_of_tables() -> None:
     """Headers, dotted keys, inline tables and quoted keys are equivalent."""
     for text in (
         "[pair]\nmin_gap = 0.5\n",
@@ -727,7 +727,7 @@ def test_a_setting_in_place_of_what_is_written() -> None:
         ),
     ],
 )
-def test_a_word_with_two_values(text: str, settings: list[str], problem: str) -> None:
+def test_a_key_with_two_values(text: str, settings: list[str], problem: str) -> None:
     """Two values for one key exit 2, and both are named."""
     with pytest.raises(UsageError) as caught:
         _recipe(text, *settings)
@@ -748,7 +748,7 @@ def test_setting_in_a_table_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize("setting", ["pair", "pair=1", "pair.min_gap", "pair.=1", "=1", ""])
-def test_setting_that_is_none(setting: str) -> None:
+def test_invalid_setting(setting: str) -> None:
     """A setting needs a table, a key and a value."""
     with pytest.raises(UsageError) as caught:
         _recipe("[pair]\n", setting)
@@ -777,7 +777,7 @@ def test_place_of_a_wrong_setting(setting: str, sentence: str) -> None:
 # Options in effect -------------------------------------------------------------------------
 
 
-def test_settled_words() -> None:
+def test_options_in_effect() -> None:
     """All keys with a value, including defaults, under their option names."""
     recipe = _recipe("[sample]\nmax-pairs = 5\n", "sample.seed=2")
     assert recipe.settled == {}

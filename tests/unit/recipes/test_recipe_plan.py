@@ -220,7 +220,7 @@ def test_template_is_read_too() -> None:
         ),
     ],
 )
-def test_place_of_words_that_do_not_fit(text: str, sentence: str) -> None:
+def test_line_of_contradictory_options(text: str, sentence: str) -> None:
     """Errors of the options are those of the commands, with the line."""
     assert _told(text)[0] == [sentence]
 

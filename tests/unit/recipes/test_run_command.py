@@ -357,7 +357,7 @@ def test_dry_run_over_an_earlier_one() -> None:
     ],
 )
 @pytest.mark.parametrize("keep", [False, True])
-def test_words_that_do_not_fit(
+def test_contradictory_options(
     text: str, words: dict[str, Any], error: type[Exception], *, keep: bool
 ) -> None:
     """Contradictory options are rejected before writing, and no input is overwritten."""
@@ -385,7 +385,7 @@ def test_names_that_are_no_text() -> None:
     assert os.listdir("data") == []
 
 
-def test_place_of_a_wrong_word() -> None:
+def test_line_of_a_wrong_key() -> None:
     """The error has the line of the key."""
     with pytest.raises(UsageError) as caught:
         _run(f"{RECIPE}{WHOLE}outptu = 3\n")
@@ -413,7 +413,7 @@ def test_run_that_fails(text: str, *, keep: bool) -> None:
     assert sorted(os.listdir()) == ["data", "recipe.toml", "runs"]
 
 
-def test_words_of_telling_on_both_sides() -> None:
+def test_gates_and_summaries_of_recipe_and_command_line() -> None:
     """Gates of both apply; for single values, the command line overrides [write]."""
     written = 'require = "pairs>=1"\nsummary = "w.json"\n'
     _run(f"{RECIPE}{WHOLE}{written}")

@@ -312,7 +312,7 @@ def test_tls_is_verified(tmp_path: Path) -> None:
         assert (trusted.returncode, trusted.stderr) == (0, "")
 
 
-def test_nobody_is_there(tmp_path: Path) -> None:
+def test_no_server(tmp_path: Path) -> None:
     """Exits 5 after a few attempts if there is no server."""
     folder = write_dataset(tmp_path)
     with running_double() as double:

@@ -324,7 +324,7 @@ def test_a_job_by_its_id(tmp_path: Path) -> None:
         assert "HTTP 404: job cust-2 not found" in unknown.stderr
 
 
-def test_a_second_submission_needs_a_word(tmp_path: Path) -> None:
+def test_a_second_submission_needs_an_option(tmp_path: Path) -> None:
     """Submitting again requires --again; otherwise nothing is submitted."""
     folder = write_dataset(tmp_path)
     with running_double() as double:
