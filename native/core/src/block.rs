@@ -63,7 +63,7 @@ pub struct Columns {
     pub items: Vec<u8>,
 }
 
-/// What became of consecutive lines.
+/// The outcomes of consecutive lines.
 pub enum Segment {
     Columns(Box<Columns>),
     /// The place of a line that Python must read.

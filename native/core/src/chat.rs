@@ -72,7 +72,7 @@ pub struct Message {
     answers: Span,
 }
 
-/// Messages in chat-completions form; what they say lies in three long texts.
+/// Messages in chat-completions form; their text is in three long strings.
 #[derive(Debug, Default)]
 pub struct Chat {
     pub messages: Vec<Message>,
@@ -87,7 +87,7 @@ pub struct Chat {
     canonical: String,
 }
 
-/// What the model did since somebody else spoke.
+/// What the model did since the last turn of another role.
 #[derive(Debug, Default, Clone, Copy)]
 struct Waiting {
     words: usize,
@@ -386,7 +386,7 @@ impl Chat {
         Ok(())
     }
 
-    /// Move thinking that stands among the words of the model where it belongs.
+    /// Move inline thinking in the model's text to its own field.
     pub fn split_reasoning(&mut self) {
         for place in 0..self.messages.len() {
             let message = self.messages[place];

@@ -34,7 +34,7 @@ pub struct Row<'a> {
     pub cut: bool,
 }
 
-/// What somebody needs who reads a row alone; prompt and tools are left to him.
+/// What is needed to read a single row; prompt and tools are left to the caller.
 #[derive(Debug)]
 pub struct Whole<'a> {
     pub row: Row<'a>,
@@ -76,7 +76,7 @@ pub struct Reader {
     recent: Recent,
 }
 
-/// Questions that were asked lately: rows of one task often stand near each other.
+/// Recent questions: rows of one task are often near each other.
 #[derive(Default)]
 struct Recent {
     asked: Vec<([String; 3], Question)>,

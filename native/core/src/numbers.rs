@@ -6,7 +6,7 @@ const LARGEST_SCORE: f64 = 8e307;
 const SIGNIFICANT: usize = 15;
 /// Differences of scores whose digits lie further apart are left to Python.
 const WIDEST: i32 = 12;
-/// Stands for an index that a row does not have.
+/// Represents a missing index.
 pub const NO_INDEX: i64 = i64::MIN;
 
 /// The text of a number, and whether it is an integer; anything else is for Python.

@@ -1,4 +1,4 @@
-//! A panic is a bug of ours. It becomes an error that can be told.
+//! A panic is a bug of ours. It becomes an error that can be reported.
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
 

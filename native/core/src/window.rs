@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::block::{Columns, Found, Rows};
 use crate::source::Source;
 
-/// So many bytes are read at first behind a range, for the end of its last line.
+/// How many bytes are first read after a range, for the end of its last line.
 const TAIL: usize = 1 << 14;
 
 /// The lines of a file.
@@ -27,13 +27,13 @@ pub struct HandedUp {
     pub line: Option<Vec<u8>>,
 }
 
-/// What became of consecutive lines.
+/// The outcomes of consecutive lines.
 pub enum Part {
     Columns(Box<Columns>),
     HandedUp(HandedUp),
 }
 
-/// What became of all lines that begin in a range.
+/// The outcomes of all lines that begin in a range.
 #[derive(Default)]
 pub struct Scanned {
     pub lines: usize,

@@ -7,7 +7,7 @@ use crate::json::{write_double, write_str, No, Result};
 use crate::numbers::{gap_between, NO_INDEX};
 use crate::source::Source;
 
-/// Candidates that are kept for further pairs: so many, and so many bytes.
+/// Candidates that are kept for further pairs: their maximum number and bytes.
 const MOST_KEPT: usize = 256;
 const MOST_BYTES_KEPT: usize = 1 << 22;
 /// Room of a candidate that is used again for the next one. More of it would add up: each of them
@@ -50,7 +50,7 @@ pub struct Winner {
     pub tools: String,
     pub response: String,
     pub response_is_text: bool,
-    /// What is known of it besides, as JSON; empty where there is nothing.
+    /// Its other known facts as JSON; empty if there are none.
     pub meta: String,
     /// Where an earlier command found it; empty where that is its line.
     pub origin: String,
@@ -112,7 +112,7 @@ pub struct Written {
     pub rejected_scores: Vec<f64>,
 }
 
-/// What became of consecutive pairs.
+/// The outcomes of consecutive pairs.
 pub enum Segment {
     Written(Written),
     /// The place of a pair that Python must make.

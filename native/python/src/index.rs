@@ -15,7 +15,7 @@ use pyo3::types::{PyBytes, PyList};
 
 use crate::columns_of;
 
-/// A file that the core reads from, whatever becomes of the descriptor that it was opened with.
+/// A file that the core reads, independent of the descriptor with which it was opened.
 #[pyclass(frozen)]
 pub struct OpenFile {
     file: Arc<File>,
@@ -89,9 +89,9 @@ pub struct Worker<R> {
     buffer: Vec<u8>,
 }
 
-/// Read the lines that begin in so many ranges of a size, one after the other.
+/// Read the lines that begin in several ranges of a size, one after the other.
 ///
-/// For each of them the number of lines and what became of them; the first reader reads the first.
+/// For each of them the number of lines and their outcomes; the first reader reads the first.
 #[allow(clippy::too_many_arguments)] // they are one request
 pub fn index<'py, R: Rows + Send>(
     py: Python<'py>,

@@ -347,7 +347,7 @@ fn message_of<'py>(
 
 #[pymodule]
 fn prefpairs_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    std::panic::set_hook(Box::new(|_| {})); // Python tells what went wrong
+    std::panic::set_hook(Box::new(|_| {})); // Python reports the error
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<OpenFile>()?;
     module.add_function(wrap_pyfunction!(decide::best_vs_worst, module)?)?;

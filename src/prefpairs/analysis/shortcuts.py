@@ -36,7 +36,7 @@ SHORTCUTS = {
     "tool_call": ("calls_tool", "the answer that calls a tool wins"),
     "thinking": ("thinks", "the answer that shows its thinking wins"),
 }
-"""Each shortcut with the trait it uses, and the statement it stands for."""
+"""Each shortcut with the trait it uses, and its statement in words."""
 
 FAIR_SHARE = (0.40, 0.60)
 """A shortcut that is right more or less often than this influences what is learned."""

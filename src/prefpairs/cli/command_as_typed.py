@@ -76,7 +76,7 @@ class TypedCommand(NamedTuple):
 
 
 def _with_path(word: str, old: str, new: str) -> str:
-    """A path in the place of another one, which may stand behind `--option=` and before a weight.
+    """A word with one path replaced, which may follow `--option=` and precede a weight.
 
     >>> _with_path("--score=a:0.5", "a", "b"), _with_path("a.b", "a", "b")
     ('--score=b:0.5', 'a.b')

@@ -1,4 +1,4 @@
-"""What could stand at the end of a command line that is being typed.
+"""The completions for a command line that is being typed.
 
 The shell asks at each press of a key, so only the command that is being typed is loaded.
 """
@@ -26,7 +26,7 @@ class Answer(NamedTuple):
 
 
 def completed(words: Sequence[str], *, cut_at_equals: bool = False) -> Answer:
-    """What could stand in place of the last word.
+    """The completions of the last word.
 
     A word stays as far as it was typed, with `-` or `_`. Of `--option=value` bash wants the value
     alone, and hands it over in three pieces: `cut_at_equals`.
@@ -88,7 +88,7 @@ def _respelt(name: str, typed: str) -> str:
 
 
 def _option(name: str, known: Sequence[Option]) -> Option | None:
-    """The option that a name stands for."""
+    """The option with this name."""
     return next((word for word in known if _plain(name) in map(_plain, word.names)), None)
 
 

@@ -1,4 +1,4 @@
-"""Recipes: a pipeline in a TOML file, in the option words of the command line.
+"""Recipes: a pipeline in a TOML file, with the options of the command line.
 
 Each table is a command, and its keys are that command's options. The steps run in the order of
 their tables; [read] says what is read, and [write] what is written. Errors name the line.

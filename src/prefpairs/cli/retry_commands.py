@@ -1,4 +1,4 @@
-"""Commands that do what was meant: the words that were typed, with what the error asks for."""
+"""Commands that do what was meant: the arguments as typed, with the options that an error names."""
 
 import json
 import shlex

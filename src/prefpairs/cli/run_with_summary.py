@@ -26,7 +26,7 @@ _HINT = (
 
 
 def run_with_summary(plan: Plan) -> None:
-    """Run a plan, and say what became of all that was read."""
+    """Run a plan, and print a summary that accounts for everything read."""
     if taken(plan):
         return
     if plan.runner.kind != LOCAL:

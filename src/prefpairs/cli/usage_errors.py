@@ -63,7 +63,7 @@ def _missing(word: Option, command: str) -> UsageError:
 
 
 def _unreadable(word: Option, message: str) -> UsageError:
-    """A value that is no number, or lies beyond its bounds."""
+    """A value that is not a number, or is out of bounds."""
     found = _UNREADABLE.match(message)
     if found is None:
         return UsageError(f"{word.spelling}: {message}", _telling(word))
@@ -82,7 +82,7 @@ def _unreadable(word: Option, message: str) -> UsageError:
 
 
 def _telling(word: Option) -> str:
-    """A word as help tells of it."""
+    """An option as help describes it."""
     return f"{word.spelling}: {word.help}"
 
 
@@ -95,7 +95,7 @@ def _named(name: str, words: list[Option]) -> Option:
 
 
 def _of(parameter: Any, words: list[Option]) -> Option:
-    """The word that typer's parameter stands for."""
+    """The option of typer's parameter."""
     if parameter.param_type_name == "option":
         return _named(parameter.opts[-1], words)
     return next(word for word in words if word.metavar == parameter.metavar)

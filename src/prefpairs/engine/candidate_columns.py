@@ -163,7 +163,7 @@ class CandidateColumns:
         self._lines.extend(lines)
 
     def join(self, blocks: Iterator[Block], lines_before: int) -> None:
-        """Add candidates of the current file from blocks; their lines follow so many others.
+        """Add candidates of the current file from blocks; their lines follow this many others.
 
         If the blocks end with an error, the columns are left as they were before.
         """
@@ -179,7 +179,7 @@ class CandidateColumns:
     def add_block(self, block: Block, own_groups: "array[int]", lines_before: int) -> None:
         """Add candidates of the current file from a block.
 
-        `own_groups` has the number here of each group of the sender, and takes in the new ones.
+        `own_groups` maps each group of the sender to its number here; new ones are added to it.
         """
         own_groups.extend(self._join_groups(block))
         self._join_candidates(block, own_groups, lines_before)
@@ -207,7 +207,7 @@ class CandidateColumns:
         self._lines.extend(map(lines_before.__add__, array("I", block.lines)))
 
     def _truncate(self, groups: int, candidates: int, slots: int) -> None:
-        """Remove everything after so many groups, candidates and slots."""
+        """Remove everything after this many groups, candidates and slots."""
         while len(self._groups) > groups:
             self._groups.popitem()
         del self._questions[_QUESTION * groups :]

@@ -1,4 +1,4 @@
-"""Inputs to candidates: opens each file, finds its format, and counts what became of each row."""
+"""Inputs to candidates: opens each file, finds its format, and counts the outcome of each row."""
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -30,11 +30,11 @@ class Folder:
     files: Mapping[str, str]
     """The file of each name."""
     family: Sequence[str]
-    """All files that such a run may write; those that this one does not are swept."""
+    """All files that such a run may write; those that this one does not write are removed."""
     kinds: Mapping[str, IsOurs]
-    """What tells each of them from files that no run wrote."""
+    """How to tell each of them from files that no run wrote."""
     of_others: Sequence[str] = ()
-    """Files of other targets: beside those of this run they would lie about them."""
+    """Files of other targets, which would describe this run's data wrongly."""
     force: bool = False
     """Whether files that no run wrote may be lost."""
 
@@ -110,7 +110,7 @@ def folder_of_dataset(
 def _with_card(
     path: str, family: list[str], kinds: dict[str, IsOurs]
 ) -> tuple[list[str], dict[str, IsOurs]]:
-    """The same, and a card that we wrote: it tells of data that is replaced, so it goes, too."""
+    """The same, and a card that we wrote: the data it describes is replaced, so it is removed."""
     if CARD in family or not _is_our_card(os.path.join(path, CARD)):
         return family, kinds
     return [*family, CARD], {**kinds, CARD: is_signed}

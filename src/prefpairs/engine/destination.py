@@ -69,7 +69,7 @@ class Destination:
 
     @property
     def references(self) -> list[Input]:
-        """The files that are read besides the inputs, and that stay as they are."""
+        """Further files that are read, and that must not change."""
         replaceable = self.plan.replaceable
         kept = replaceable if self._folder is None else self._folder.spared(replaceable)
         export = self.plan.export
@@ -77,7 +77,7 @@ class Destination:
 
     @property
     def inputs(self) -> list[Input]:
-        """All files that are read: the inputs, and those besides."""
+        """All files that are read: the inputs and the references."""
         return [*self.plan.read.inputs, *self.references]
 
     def check(self) -> None:

@@ -21,7 +21,7 @@ _MOST_NAMES = 5
 
 
 class Member(NamedTuple):
-    """One candidate of a group, and what became of it: a reason, if it did not compete."""
+    """One candidate of a group, and its outcome: a reason, if it did not compete."""
 
     number: int
     candidate: Candidate

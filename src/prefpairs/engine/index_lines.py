@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class IndexedRange(NamedTuple):
-    """What was found in a byte range of a file, besides the blocks of its candidates."""
+    """The counts and facts of a byte range of a file; its candidates are in separate blocks."""
 
     lines: int
     counts: RowCounts
@@ -169,7 +169,7 @@ class LineIndexer:
                 self._reader.count_scanned(rows, self._how, candidates, noticed, items)
 
     def _learn(self, question: bytes, line: bytes) -> bool:
-        """Find the group of a new question from its first row; whether the fast reader can tell."""
+        """Find the group of a new question from its first row; False if the fast reader cannot."""
         fast_reader = self._how.fast_reader
         if fast_reader is None:
             return False

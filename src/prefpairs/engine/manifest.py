@@ -1,4 +1,4 @@
-"""Manifests: what a recipe was run on, and what came of it."""
+"""Manifests: the options and input files of a recipe's run, and its results."""
 
 import os
 import re
@@ -239,7 +239,7 @@ def _seen_from(folder: str, path: str) -> str:
 
 
 def depfile_of(target: str, inputs: Sequence[str]) -> bytes:
-    """A rule for make: the target hangs on the inputs, and a lost input is no dead end.
+    """A rule for make: the target depends on the inputs, and a missing input is no error.
 
     >>> depfile_of("data/manifest.json", ["a b.jsonl"]).decode()
     'data/manifest.json: a\\\\ b.jsonl\\n\\na\\\\ b.jsonl:\\n'

@@ -109,7 +109,7 @@ def is_signed(begin: bytes) -> bool:
 
 
 def kinds_of_dataset(folder: str, target: Target, options: ExportOptions) -> dict[str, IsOurs]:
-    """What tells the files of a dataset from others; they may be of another target of ours."""
+    """How to tell the files of a dataset from others; they may be of any of our targets."""
     data = {target.file_of(side) for side in target.files}
     return {
         **{name: _rows_of(folder, name, target, options) for name in data},
@@ -131,7 +131,7 @@ def _rows_of(folder: str, name: str, target: Target, options: ExportOptions) -> 
 
 
 def _is_told_of(folder: str, name: str, target: Target, options: ExportOptions) -> bool:
-    """Whether the card or the job beside the data is ours, and names this file or none at all."""
+    """Whether the card or job next to the data is ours, and names this file or no file."""
     teller = target.extra_names[0]
     path = os.path.join(folder, teller)
     begin = _begin_of(path) if is_file(path) else None

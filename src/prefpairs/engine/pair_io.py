@@ -123,9 +123,9 @@ def count_pair(pair: Pair, ledger: Ledger) -> None:
 def open_pairs(
     plan: Plan, ledger: Ledger, keep: "Keep | None" = None
 ) -> "Iterator[PairsFromFiles | PairsFromCandidates]":
-    """The pairs of the plan: those that it makes, or those that its inputs hold.
+    """The pairs of the plan: those that it makes, or those in its inputs.
 
-    `keep` says what will be asked for after all of the latter have been read. If inputs belong to
+    `keep` says what will be needed after all of the latter have been read. If inputs belong to
     several sides, the side that keeps a prompt is read first, so that no pair has to wait.
     """
     if plan.pair is not None:

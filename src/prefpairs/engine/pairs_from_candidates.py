@@ -36,7 +36,7 @@ from prefpairs.strategies.bounds import Bounds
 from prefpairs.strategies.options import MOST_PAIRS
 
 _REJECTED = 32
-"""A place is the number of the chosen candidate, shifted by so many bits, and of the rejected."""
+"""A place is the number of the chosen candidate, shifted by this many bits, and of the rejected."""
 
 _NUMBER = (1 << _REJECTED) - 1
 _READY = _NUMBER << _REJECTED

@@ -100,7 +100,7 @@ def _checked_reader(plan: InputPlan) -> Callable[[bytes], PairRowOutcome]:
 
 
 class PairsFromFiles:
-    """The pairs of a run's inputs. `keep` says what will be asked for after `entries`."""
+    """The pairs of a run's inputs. `keep` says what will be needed after `entries`."""
 
     def __init__(
         self,

@@ -91,7 +91,7 @@ class Counter(NamedTuple):
     """The process that started the one that counts."""
 
     def add(self, number: int) -> None:
-        """Count so many more; exit if the parent has been killed."""
+        """Add to the count; exit if the parent has been killed."""
         self.counts[self.place] += number
         if os.getppid() != self.parent:
             os._exit(1)

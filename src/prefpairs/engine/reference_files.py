@@ -25,7 +25,7 @@ from prefpairs.stages.split_sides import SideOwners
 
 
 def files_named_by(stage: Stage) -> list[Input]:
-    """The files that a stage reads besides the pairs."""
+    """The files that a stage reads in addition to the pairs."""
     found = [*find_inputs(stage.benchmarks)] if stage.benchmarks else []
     return [*found, *(Input(path, path) for path in stage.tokenizers)]
 
@@ -52,7 +52,7 @@ class _Files:
 def read_reference(
     inputs: Sequence[Input], field: str | None, *, near: float | None = None
 ) -> ReferencePrompts:
-    """The prompts of the files. A row without one is an error: nothing is passed over."""
+    """The prompts of the files. A row without one is an error."""
     reference = ReferencePrompts(near)
     for source in inputs:
         before = len(reference)

@@ -44,7 +44,7 @@ class Found(NamedTuple):
 
 
 def show(plan: ShowPlan, ledger: Ledger) -> Iterator[Found]:
-    """The pairs that the plan asks for, in the order in which they are shown."""
+    """The pairs of the plan, in the order in which they are shown."""
     shown = 0
     with reading_rows(plan.read, ledger) as rows, closing(_pairs(rows, ledger)) as pairs:
         for found in _chosen(pairs, plan):
@@ -66,7 +66,7 @@ def _chosen(pairs: Iterable[Found], plan: ShowPlan) -> Iterable[Found]:
     key = _key_of(plan)
     if key is None:
         return islice(pairs, plan.most)
-    # Equal ones by id: which of them are shown does not depend on where they stand.
+    # Ties are broken by ID, so the order of the input does not matter.
     return heapq.nsmallest(plan.most, pairs, lambda found: (key(found.pair), found.pair.id))
 
 

@@ -56,7 +56,7 @@ class ValidatePlan:
     slicing: PromptPrefixCheck | None = None
     """The chat template by which the trainer cuts answers."""
     typed: frozenset[Input] = frozenset()
-    """The files beside which a card gives every column its type."""
+    """The files whose columns all have a type in a card next to them."""
     sides: Mapping[Input, str] = field(default_factory=dict)
     """The side of each file, where there are several to compare."""
     limit: int | None = None
@@ -112,7 +112,7 @@ class _FileReading:
     labels: set[Any] = field(default_factory=set)
 
     def row(self, record: Record) -> Iterator[Verdict]:
-        """What becomes of one row."""
+        """Judge one row."""
         self.rows += 1
         found = list(self._of_record(record))
         lost = any(finding.effect is not Effect.WARNING for finding in found)
@@ -124,7 +124,7 @@ class _FileReading:
             yield Verdict(self.source.label, record.number, finding, place)
 
     def end(self, shapes: list[set[str]]) -> Iterator[Verdict]:
-        """What becomes of the file."""
+        """Judge the file as a whole."""
         found = list(self._of_file(shapes))
         self.ledger.add_file([finding[:2] for finding in found])
         if self.lost or any(finding.effect is not Effect.WARNING for finding in found):
@@ -219,7 +219,7 @@ class _FileReading:
 def _has_key_twice(data: bytes, row: dict[str, Any]) -> bool:
     """Whether an object of the row has a key twice, which Arrow refuses."""
     if encode(row) == data.rstrip():
-        return False  # nothing was lost when it was read, as seen in 2 us instead of 20
+        return False  # nothing was lost when it was read; this check takes 2 us instead of 20
     twice = False
 
     def look(pairs: list[tuple[str, Any]]) -> None:

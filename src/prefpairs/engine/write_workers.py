@@ -28,7 +28,7 @@ Write = Callable[[Iterable[int], Mapping[str, Output], Ledger], None]
 
 
 class WriteWorkers:
-    """The groups of a run, divided among so many processes, of which we are the first."""
+    """The groups of a run, divided among several processes, of which we are the first."""
 
     def __init__(
         self, write: Write, groups: Sequence[int], number: int, temp_dir: str | None

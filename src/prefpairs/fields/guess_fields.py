@@ -75,7 +75,7 @@ class Fields:
     facts: tuple[Fact, ...] = ()
     log: TrainingLog | None = None
     task: list[Any] | None = None
-    """What answers must share, besides the prompt, for their scores to be comparable."""
+    """What answers must share, in addition to the prompt, for their scores to be comparable."""
     sure: bool = False
     """Whether all three were found without doubt."""
 

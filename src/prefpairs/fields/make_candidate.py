@@ -61,7 +61,7 @@ class Answer(NamedTuple):
 
 @dataclass(slots=True)
 class RowOutcome:
-    """What became of one row: its candidates, and a reason for each one that was dropped.
+    """The outcome of one row: its candidates, and a reason for each one that was dropped.
 
     `places` are the numbers, from 1, of the kept candidates among all that were found. `pairs`
     are pairs that the row already contained, and `pairs_lost` the reasons why others were dropped.

@@ -33,7 +33,7 @@ _FIELDS = frozenset(Pair._fields)
 
 @dataclass(slots=True)
 class PairRowOutcome:
-    """What became of one row: a pair, and the reason why it cannot be used, if there is one."""
+    """The outcome of one row: a pair, and the reason why it cannot be used, if there is one."""
 
     pair: Pair
     digests: Digests
@@ -43,7 +43,7 @@ class PairRowOutcome:
 
 
 def read_pair(record: bytes, unwrap: Callable[[Row], Row] | None = None) -> PairRowOutcome:
-    """The pair in a row. A pair that cannot be trained on is lost, whoever made it.
+    """The pair in a row. A pair that cannot be trained on is dropped, whichever program wrote it.
 
     `unwrap` converts a row from a trainer's format.
     """

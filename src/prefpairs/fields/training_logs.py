@@ -22,7 +22,7 @@ class TrainingLog(NamedTuple):
     score: str
     """The column of the score, unless --score names another."""
     task_of: Callable[[Row], list[Any] | None]
-    """What answers must share, besides the prompt, for their scores to be comparable."""
+    """What answers must share, in addition to the prompt, for their scores to be comparable."""
     note: str
     """What to tell users about a log that was recognised."""
     note_on_text: str

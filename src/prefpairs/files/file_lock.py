@@ -1,4 +1,4 @@
-"""A lock on a file: of two programs that ask for it, one gets it."""
+"""A lock on a file that only one program can hold."""
 
 import fcntl
 import os

@@ -26,7 +26,7 @@ _BYTES_A_VALUE = 8
 """A repeated value takes almost nothing in the file, but forty bytes in memory."""
 
 _TIMES_A_GROUP = 3
-"""How many times the largest row group a batch may take, besides what any container may."""
+"""The memory of a batch, as a multiple of the largest row group, above that of any container."""
 
 
 def parquet_rows(

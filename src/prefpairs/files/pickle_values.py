@@ -16,7 +16,7 @@ _REFUSED = {
 
 _OBJECT, _NOT_READ = 32, 160
 _TEXT, _WIDEST = 64, 4
-"""The memory of a number, or of a text besides its characters of up to four bytes each."""
+"""The memory of a number, or of a text without its characters of up to four bytes each."""
 
 
 class Damaged(Exception):

@@ -18,7 +18,7 @@ from prefpairs.files.nonblocking import WaitingWriter, write_all
 
 STDOUT = "-"
 STEERING = "\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-"""The characters that control a terminal, besides the first 32."""
+"""The characters that control a terminal, in addition to the first 32."""
 
 _STEERING = re.compile(f"[\0-\x08\x0b-\x1f{STEERING}]")
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]+)")

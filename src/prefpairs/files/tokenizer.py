@@ -191,7 +191,7 @@ class Tokens:
         model = self._tokenizer.model
         token = getattr(model, "unk_token", None)
         number = None if token is None else self.id_of(token)
-        if type(model).__name__ == "Unigram":  # it has the id, and tells it only in its state
+        if type(model).__name__ == "Unigram":  # it has the ID only in its state
             number = decode(model.__getstate__()).get("unk_id")
         return None if number is None else (number, self._tokenizer.id_to_token(number))
 

@@ -34,7 +34,7 @@ _BLOCK = 1 << 18
 _LARGEST_DIRECTORY = 1 << 25
 """Of some 300,000 members."""
 _FRAMES, _BYTES_A_FRAME = 10_000, 32
-"""How many zstd frames a member may have, and one more for each so many bytes."""
+"""How many zstd frames a member may have, and the bytes that allow one more."""
 
 
 class _Member(NamedTuple):

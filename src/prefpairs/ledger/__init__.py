@@ -128,7 +128,7 @@ class Ledger:
 
     sources: list[tuple[str, str]] = field(default_factory=list)
     skipped_files: list[tuple[str, str]] = field(default_factory=list)
-    """Files that contain no rollouts, each with the tool that wrote it beside its rollouts."""
+    """Files that contain no rollouts, each with the tool that wrote it next to its rollouts."""
     notes: list[str] = field(default_factory=list)
     rows_by_input: dict[str, int] = field(default_factory=dict)
     rows_read: int = 0

@@ -1,6 +1,6 @@
 """The content of a message: text, and parts of other types. Reading loses no content.
 
-Whatever a message has besides text remains a part of its content, exactly as it was given, so
+Everything in a message that is not text remains a part of its content, exactly as it was given, so
 messages that differ in it are different. Targets decide what to do with such parts.
 """
 

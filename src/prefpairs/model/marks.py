@@ -1,6 +1,6 @@
 """Marks of an answer: columns that say it was cut off, or that something failed.
 
-Marks are kept in the meta of candidates and pairs, under a name that says what they are.
+Marks are kept in the meta of candidates and pairs, under names of their own.
 """
 
 import re

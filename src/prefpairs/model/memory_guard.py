@@ -18,7 +18,7 @@ from prefpairs.errors import NotJson
 LIMITED = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 _MOST, _TIMES = 256_000_000, 2
-"""The memory that the values of a line may take, besides so many times the length of the line."""
+"""The memory that the values of a line may take, plus a multiple of the line's length."""
 
 _A_QUOTE = 16
 _WEIGHTS = ((b",", 40), (b":", 64), (b'"', _A_QUOTE), (b"[", 64), (b"{", 136))
@@ -26,7 +26,7 @@ _WEIGHTS = ((b",", 40), (b":", 64), (b'"', _A_QUOTE), (b"[", 64), (b"{", 136))
 string, an empty list, and an object with a member."""
 
 LIGHT = _MOST // 64
-"""Lines up to this length are never rejected: each byte stands for less than 64."""
+"""Lines up to this length are never rejected: each byte takes less than 64."""
 
 CHECKED_FROM = 0 if LIMITED else LIGHT
 """Longer lines are checked before they are decoded."""

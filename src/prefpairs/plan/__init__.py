@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestPlan:
-    """What a recipe leaves behind besides its results."""
+    """What a recipe writes in addition to its results."""
 
     path: str | None
-    """Where the manifest goes; nowhere if the results go to a pipe."""
+    """The path of the manifest; None if the results go to a pipe."""
     recipe: str
     """The file of the recipe."""
     tables: Mapping[str, Mapping[str, Any]]
@@ -55,7 +55,7 @@ class Plan:
     runner: RunnerPlan = field(default_factory=RunnerPlan)
     manifest: ManifestPlan | None = None
     references: Sequence[Input] = ()
-    """The files that are read besides the inputs."""
+    """The files that are read in addition to the inputs."""
     replaceable: Sequence[Input] = ()
     """Those that the results may replace."""
     temp_dir: str | None = None

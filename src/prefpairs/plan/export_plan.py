@@ -29,7 +29,7 @@ class ExportPlan:
     references: Sequence[Input] = ()
     """The files that the form of examples depends on."""
     typed: Sequence[str] = ()
-    """The options on a command line that ask for this form, without the target."""
+    """The command-line options for this form, without the target."""
 
 
 class TracePlan(NamedTuple):
@@ -127,7 +127,7 @@ def target_of(to: str, host: str | None) -> "Target":
 
 
 def export_plan(to: str, form: ExportOptions, temp_dir: str | None) -> ExportPlan:
-    """How pairs are exported: the options, with what the target and the template say besides."""
+    """How pairs are exported: the options, completed by the target and the template."""
     from prefpairs.targets.base import release_of
 
     target = target_of(to, form.host)

@@ -1,4 +1,4 @@
-"""What a run reads: the options about inputs, and what became of them when the files were found."""
+"""What a run reads: the options about inputs, and the files found by them."""
 
 import os
 import re
@@ -133,11 +133,11 @@ class InputPlan:
     dialect: str = "auto"
     """The format of rows that are pairs."""
     one_kind: str | None = None
-    """What the first row is, where it had to tell: `pairs`, or the source of a rollout."""
+    """What the first row is, if that decided: `pairs`, or the source of a rollout."""
     notes: Sequence[str] = ()
     """What was noticed while the inputs were found."""
     skipped_files: Sequence[tuple[str, str]] = ()
-    """Files without rollouts, each with the tool that writes it beside its rollouts."""
+    """Files without rollouts, each with the tool that writes it next to its rollouts."""
 
     def check(self) -> None:
         """Raise for options that do not go together."""
@@ -235,7 +235,7 @@ class ReadPlan(InputPlan):
 
     @property
     def references(self) -> list[Input]:
-        """The files that are read besides the inputs."""
+        """The files that are read in addition to the inputs."""
         paths = self.options.prompt_template, self.options.tokenizer
         return [Input(path, path) for path in paths if path]
 

@@ -76,7 +76,7 @@ KEY_COLUMNS = {
 
 
 class Companions(NamedTuple):
-    """Files that a tool writes beside its rollouts, and that hold none, or hold them again."""
+    """Files that a tool writes next to its rollouts, without rollouts or with copies of them."""
 
     tool: str
     names: re.Pattern[str]

@@ -74,7 +74,7 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
 
 
 def read_any_shape(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
-    """What became of a row of any shape."""
+    """The outcome of a row of any shape."""
     return _read(record, options, _with_fields_found(options), label)
 
 
@@ -181,7 +181,7 @@ def _paths(row: dict[str, Any]) -> Iterator[str]:
 
 
 class _Told(NamedTuple):
-    """What is found out about a row besides its answers."""
+    """What is known about a row in addition to its answers."""
 
     facts: list[Fact]
     noticed: list[str]

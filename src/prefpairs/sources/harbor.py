@@ -1,4 +1,4 @@
-"""Harbor: the directory of a trial has its result, and the agent's trajectory (ATIF) beside it.
+"""Harbor: a trial's directory has its result, with the agent's trajectory (ATIF) next to it.
 
 A trial whose agent crashed or ran out of time may be verified all the same, so its reward counts
 only where no exception was recorded. A verifier names its rewards as it likes.
@@ -120,7 +120,7 @@ def _task(row: Row, scores: Sequence[WeightedScore]) -> list[Any]:
 def _turns(trajectory: Row) -> Iterator[tuple[Message, bool]]:
     """The messages of a trajectory, each with whether the model wrote it in this trial.
 
-    What the environment answered stands in the agent's own step, and follows it here.
+    The environment's answer is in the agent's own step, and follows it here.
     """
     for place, step in enumerate(objects_in(trajectory, "steps")):
         field = f"steps.{place}"

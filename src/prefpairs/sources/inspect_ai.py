@@ -230,7 +230,7 @@ def _with_attachments(value: Any, attachments: Any) -> Any:
 
 
 def _tools(sample: Row) -> list[Any] | None:
-    """The tools that the model was offered, which only the events of its calls tell."""
+    """The tools that the model was offered, which are only in the events of its calls."""
     for event in objects_in(sample, "events"):
         if event.get("event") == "model":
             tools = read_tools(event.get("tools"), "events.tools") or []

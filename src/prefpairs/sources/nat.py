@@ -67,7 +67,7 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
 
 
 def read_any_shape(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
-    """What became of an item or a step of any shape."""
+    """The outcome of an item or a step of any shape."""
     row, reading = begin_row(record)
     steps = _Steps(row, reading)
     names = []
@@ -245,7 +245,7 @@ _chat_of = msgspec.json.Decoder(Annotated[list[_Turn], Meta(min_length=1)]).deco
 
 
 def read_usual(record: bytes, step_name: str) -> RowOutcome | None:
-    """What became of an item, if all its candidates are kept; else None."""
+    """The outcome of an item, if all its candidates are kept; else None."""
     try:
         item = _item_of(record)
         if not record.isascii():

@@ -85,7 +85,7 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
 
 
 def read_any_shape(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
-    """What became of a row of any shape."""
+    """The outcome of a row of any shape."""
     if record.startswith(_PLACEHOLDER) and "placeholder" not in options.keep_rows:
         return RowOutcome(row_lost="placeholder")
     row, reading = begin_row(record)

@@ -28,7 +28,7 @@ from prefpairs.model.tool_calls import number_calls
 from prefpairs.sources.base import RecordReader, Source
 
 _BESIDE = tuple(dict.fromkeys((*SYSTEM, *HISTORY, *UNCERTAIN, *MEDIA)))
-"""The fields of a trace, besides its turns, that are part of the question."""
+"""The fields of a trace, in addition to its turns, that are part of the question."""
 
 _OF_TRACES = frozenset({"final_reward", "dpo_pairs", "trace_id"})
 
@@ -151,7 +151,7 @@ def _trace(row: dict[str, Any], turns: list[Message]) -> Answer:
 
 
 def whole(row: dict[str, Any], asked: Text) -> Text:
-    """What was asked, after a system message made from the fields besides the turns.
+    """The prompt, after a system message made from the other fields of the question.
 
     A system message with which the turns begin is not repeated.
     """

@@ -41,7 +41,7 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
 
 
 def read_any_shape(record: bytes, options: ReadOptions, label: str, *, named: bool) -> RowOutcome:
-    """What became of an experience; `named` if options name fields of it."""
+    """The outcome of an experience; `named` if options name fields of it."""
     row, reading = begin_row(record)
     eid = row.get("eid")
     if not isinstance(eid, dict):

@@ -71,8 +71,8 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
 def _check_fit(trace: Row, options: ReadOptions, *, crashed: bool) -> None:
     """Raise the first reason why this trace should not be trained on.
 
-    `stop_condition` does not tell: where scoring crashed, the agent had completed. Neither do
-    `errors`, which also hold those that a retry recovered from, unless nothing says `ok`.
+    `stop_condition` is no help: if scoring crashed, the agent had completed. `errors` decide only
+    if there is no `ok`, since they include those from which a retry recovered.
     """
     if look_up(trace, "agent.trainable") is False:
         raise Unusable("other_agent")

@@ -79,7 +79,7 @@ class Stage(Protocol):
 
     @property
     def benchmarks(self) -> Sequence[str]:
-        """The files, directories and patterns of prompts that it reads besides the pairs."""
+        """The files, directories and patterns of prompts that it reads in addition to the pairs."""
         ...
 
     @property

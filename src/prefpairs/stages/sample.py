@@ -66,7 +66,7 @@ class Sample:
     tokenizers = ()
 
     def check(self) -> None:
-        """Raise if no option asks for anything."""
+        """Raise if no option has any effect."""
         if (self.max_pairs, self.fraction, self.per_group, self.order) == (*[None] * 3, "input"):
             hint = "--max-pairs N, --fraction F, --per-group N or --order"
             raise UsageError("sample needs a size or an order", hint)
@@ -170,7 +170,7 @@ class Sample:
 
 
 def bound_of(share: float) -> int:
-    """The bound below which a share of all draws lie; the share is exact, as typed in decimal.
+    """The bound below which a share of all draws are; the share is exact, as typed in decimal.
 
     >>> bound_of(0.5) == 2**63, bound_of(1.0) == 2**64
     (True, True)

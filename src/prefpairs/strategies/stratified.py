@@ -129,7 +129,7 @@ class HashRing:
         few = isqrt(size * count)
         by_score = self._others(self._by_score, self._jumps_by_score, fitting, answer)
         listed = list(islice(by_score, few + 1))
-        if len(listed) > few:  # so many fit that the ring soon reaches one
+        if len(listed) > few:  # enough fit that the ring soon reaches one
             return found + list(islice(filter(fits, others), count - len(found)))
         return nsmallest(count, listed, key=lambda place: (self._rank_of[place] - start) % size)
 

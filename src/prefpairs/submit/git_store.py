@@ -163,7 +163,7 @@ class GitStore:
 
 
 def _headers(action: dict[str, Any]) -> dict[str, str]:
-    """The headers that the store asks for, which are not the user's token."""
+    """The headers that the store requires, without the user's token."""
     header = action.get("header")
     given = header.items() if isinstance(header, dict) else ()
     return {str(name): str(value) for name, value in given if str(name).lower() != "content-length"}

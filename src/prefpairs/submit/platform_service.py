@@ -69,7 +69,7 @@ class PlatformService:
         return self._within("files", path)
 
     def stored_files(self, asks: Asks, files: list[DatasetFile]) -> list[StoredFile]:
-        """The platform tells sizes only, so files of the right size are read back and hashed."""
+        """The platform reports only sizes, so files of the right size are read back and hashed."""
         path = self._within("files", f"filesets/{self._options.dataset_name}/files")
         told = asks.ask(self._request("dataset", "GET", path)).object().get("data") or []
         sizes = {one["path"]: one.get("size") for one in told if isinstance(one, dict)}

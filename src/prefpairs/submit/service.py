@@ -1,4 +1,4 @@
-"""Asks a service, and asks again where that is safe and may help."""
+"""Sends requests to a service, and repeats them if that is safe and may help."""
 
 import time
 from collections.abc import Callable

@@ -1,7 +1,7 @@
-"""submission.json: what was asked of a service, so that nothing is asked for twice or lost.
+"""submission.json: the requests sent to a service, so that none is sent twice or lost.
 
 It is written before and after each request that creates something. The name of a submission is
-chosen before the first request; a job whose answer got lost is found by it.
+chosen before the first request; a job whose response was lost is found by it.
 """
 
 import json
@@ -85,7 +85,7 @@ def new_name() -> str:
 
 
 def record_path(word: str) -> str:
-    """The record that a directory or a file of that name stands for."""
+    """The path of the record in a directory, or the file itself."""
     return os.path.join(word, NAME) if is_folder(word) else word
 
 

@@ -36,7 +36,7 @@ _GROWTH = 1.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A submission, the service it goes to, and who is told of its steps."""
+    """A submission, its service, and the listener to its steps."""
 
     submission: Submission
     service: TrainingService

@@ -37,7 +37,7 @@ IN_TABLES: dict[str, dict[str, str]] = {
         "description": "deployment_description",
     },
 }
-"""The options that stand in a table of a configuration, by their names there."""
+"""The options in a table of a configuration, by their names there."""
 
 ONLY_TYPED = frozenset({"config", "nat_config", "resume", "again", "dry_run", "quiet"})
 """What belongs to a run, not to a configuration."""
@@ -63,7 +63,7 @@ def _yes_or_no(name: str, fallback: bool, panel: str, text: str) -> Any:
 
 @options
 class SubmitOptions:
-    """Where a dataset is trained on, how, and what becomes of the model."""
+    """Where and how a dataset is trained on, and how the model is deployed."""
 
     config: str | None = option(
         None,

@@ -98,7 +98,7 @@ class Dataset(NamedTuple):
 
 
 def no_changes(_rows: list[Row]) -> frozenset[str]:
-    """No changes besides those of the example."""
+    """No changes in addition to those of the example."""
     return frozenset()
 
 
@@ -108,7 +108,7 @@ def never(_pair: Pair, _options: ExportOptions) -> bool:
 
 
 def no_extras(_dataset: Dataset) -> Mapping[str, str]:
-    """No files besides the data."""
+    """No files other than the data."""
     return {}
 
 

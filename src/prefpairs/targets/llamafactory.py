@@ -169,7 +169,7 @@ def _conversation(prompt: list[Message]) -> list[Row]:
 
 
 def _turn(message: Message) -> Row:
-    """One message. Its calls have no text beside them: those with text became text before."""
+    """One message. Its calls have no text next to them: those with text became text before."""
     if calls := [_call(call["function"]) for call in message.get("tool_calls", [])]:
         value = encode(calls[0] if len(calls) == 1 else calls).decode()
         # LLaMA-Factory removes a <think> block from the value, even inside an argument.

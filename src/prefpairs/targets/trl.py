@@ -64,7 +64,7 @@ def check(row: Row) -> Iterator[Finding]:
 
 
 def check_columns(row: Row) -> Iterator[Finding]:
-    """What TRL does with the columns besides the texts."""
+    """What TRL does with the columns other than the texts."""
     if row.keys() >= _TRACE:
         yield Finding(Effect.NO_LOAD, "trace_columns")
     if not isinstance(row.get("chat_template_kwargs", {}), dict):

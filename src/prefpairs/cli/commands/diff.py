@@ -57,7 +57,7 @@ class DiffInputs(PairInputPlan):
     )
 
     def diff_plan(self) -> DiffPlan:
-        """The plan that these words ask for."""
+        """The plan of these options."""
         if len(self.paths or []) != 2:
             raise UsageError(
                 "diff compares two sets of pairs", "usage: prefpairs diff BEFORE AFTER"
@@ -71,7 +71,7 @@ class DiffInputs(PairInputPlan):
 
 
 def _labelled(before: InputPlan, after: InputPlan) -> DiffPlan:
-    """The plans with names that tell the files of one from those of the other."""
+    """The plans with labels by which the files of both can be told apart."""
     paths = [*dict.fromkeys(given.path for plan in (before, after) for given in plan.inputs)]
     names = dict(zip(paths, labels(paths), strict=True))
     plans = (

@@ -107,7 +107,7 @@ class ShowInputs(ReadPlan):
     )
 
     def pairs_plan(self, choice: ShowOptions, seed: int) -> ShowPlan:
-        """The plan that these words ask for where pairs are read."""
+        """The plan of these options for pairs."""
         dialect = "auto" if self.source == _PAIRS else self.source
         if dialect != "auto":
             reader_named(dialect)
@@ -143,7 +143,7 @@ class ShowInputs(ReadPlan):
             return stdin.readall().decode("utf-8", "replace").lower().split()
 
     def group_plan(self, rows: ReadOptions, pairing: PairOptions, temp_dir: str | None) -> PairPlan:
-        """The plan that these words ask for where rollouts are read."""
+        """The plan of these options for rollouts."""
         if pairing.across_prompts or pairing.assume_grouped:
             option = "--across-prompts" if pairing.across_prompts else "--assume-grouped"
             raise OptionsConflict(option, "--group", hint="it shows one group at a time")

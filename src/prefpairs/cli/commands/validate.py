@@ -113,7 +113,7 @@ class ValidateOptions:
     max_unpacked: str | None = max_unpacked_option()
 
     def plan(self) -> ValidatePlan:
-        """The plan that these words ask for."""
+        """The plan of these options."""
         target = target_of(self.to, self.host)
         if not self.inputs and sys.stdin is not None and sys.stdin.isatty():
             raise UsageError("no input", "name the files of a dataset, or its folder")
@@ -213,7 +213,7 @@ def _sides(inputs: list[Input]) -> dict[Input, str]:
 
 
 def _typed(inputs: list[Input]) -> frozenset[Input]:
-    """The files beside which a card gives every column its type."""
+    """The files whose columns all have a type in a card next to them."""
     folder_of = {given: os.path.dirname(given.path) for given in inputs if not given.is_stdin}
     with_card = {folder for folder in {*folder_of.values()} if _has_card(folder)}
     return frozenset(given for given, folder in folder_of.items() if folder in with_card)

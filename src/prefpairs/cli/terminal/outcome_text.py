@@ -8,7 +8,7 @@ from prefpairs.strategies import STRATEGIES
 
 
 def describe_outcome(member: Member, pairs: int, plan: PairPlan) -> tuple[str, str]:
-    """What became of a candidate, and its side, if it is in a pair.
+    """The outcome of a candidate, and its side, if it is in a pair.
 
     `pairs` is the number of pairs of its group.
     """

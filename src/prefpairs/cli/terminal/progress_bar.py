@@ -25,7 +25,7 @@ AFTER = 2.0
 
 _PERIOD = 0.5
 _LOOKED_BACK = 20
-"""The rate is that of the last so many looks: ten seconds."""
+"""The number of measurements for the rate, which cover ten seconds."""
 _PATIENCE = 1.0
 """How long to wait for a thread that writes to a stopped terminal."""
 _ERROR = 2

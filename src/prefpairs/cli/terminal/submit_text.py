@@ -1,4 +1,4 @@
-"""What `submit` tells while it works: lines for people on a terminal, JSON lines elsewhere."""
+"""The progress of `submit`: lines for people on a terminal, JSON lines elsewhere."""
 
 import json
 import re
@@ -41,7 +41,7 @@ class Teller:
             try:
                 self._output.write(json.dumps({"step": step, **facts}).encode() + b"\n")
                 self._output.flush()
-            except ClosedPipe:  # nobody listens, but the submission goes on
+            except ClosedPipe:  # the reader is gone, but the submission continues
                 self._output = None
         if self._for_people:
             self._line(event_line(step, facts), live=step in _LIVE)
@@ -163,7 +163,7 @@ _TOLD: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "deploy": ("deploy", _deploy_text),
     "ready": ("ready", _ready_text),
 }
-"""What each step is called, and what is told of it."""
+"""The name of each step, and the text about it."""
 
 
 def size_text(size: float) -> str:

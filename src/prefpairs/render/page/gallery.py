@@ -183,7 +183,7 @@ def _clipped(words: str, most: int) -> str:
 
 
 _EXTREMES = 20
-"""The number of pairs of each extreme, besides those that were drawn."""
+"""The number of pairs of each extreme, in addition to those that were drawn."""
 
 _LARGEST = 16_000_000
 """The maximum size of the pairs of a page, in bytes."""
