@@ -165,6 +165,7 @@ NO_SIZE: dict[str, str] = {
     "engine.candidate_columns.NO_INDEX": _FORM,
     "engine.candidate_columns._DIGEST": _FORM,
     "engine.candidate_columns._QUESTION": "follows from _DIGEST",
+    "engine.runners.bucket_columns._QUESTION": "follows from DIGEST",
     "engine.pairs_from_candidates._NUMBER": "follows from _REJECTED",
     "engine.pairs_from_files._OFFSET": "follows from _FILE_SHIFT",
     "engine.rehearse": "how long a rehearsal is",

@@ -84,7 +84,7 @@ def test_hyphen_and_underscore_are_alike(capfd: pytest.CaptureFixture[str]) -> N
         (
             ["pair", "r.jsonl", "--from", "nemo"],
             2,
-            "error: --from nemo: unknown source\n\nhint: did you mean nemo-gym?\n",
+            "error: --from nemo: unknown source\n\nhint: did you mean nemo-gym or nemo-rl?\n",
         ),
         (
             ["pair", "r.jsonl", "--score", "scor"],

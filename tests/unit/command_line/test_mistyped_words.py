@@ -56,7 +56,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (
             "pair --workers 1.5",
             "--workers is 1.5, expected a whole number",
-            "--workers N: Number of processes that read a file",
+            "--workers N: Number of threads that read a file",
         ),
         ("pair --seed 1,5", "--seed is 1,5, expected a whole number", "--seed N: Seed of random"),
         ("pair --min-gap=", "--min-gap is empty", "is a variable of your shell empty?"),

@@ -140,8 +140,8 @@ def test_summary_of_stages() -> None:
         ),
         "noticed             4",
         (
-            "                 4  contradiction_kept: another pair prefers the other answer; "
-            "see --conflicts"
+            "                 4  contradiction_kept: another pair prefers the other answer "
+            "(dedupe --conflicts)"
         ),
         "split               1,495 found = 1,495 kept + 0 dropped",
         (
