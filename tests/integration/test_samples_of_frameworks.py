@@ -49,18 +49,29 @@ FILES = [
     Sample("atropos", "groups.jsonl", "atropos"),
     Sample("art", "trajectories/train/0000.jsonl", "art"),
     Sample("art", "trajectories/train/0001.parquet", "art"),
+    Sample("swe", "nebius_openhands.jsonl", "swe"),
+    Sample("swe", "open_swe_traces.jsonl", "swe"),
+    Sample("swe", "nebius_swe_agent.jsonl", "swe"),
+    Sample("swe", "swe_smith.jsonl", "swe"),
+    Sample("swe", "openhands_output.jsonl", "openhands"),
+    Sample("swe", "swe-agent/6e44b9__sweagenttestrepo-1c2844.traj", "swe-agent"),
+    Sample("swe", "swe-agent/function_calling_simple.traj", "swe-agent"),
 ]
 
 
-def _names(group: str, index: int | None, origin: str) -> set[str]:
-    """What the answers may call a rollout: by its line, place, task and number, or trial."""
+def _names(path: Path, group: str, index: int | None, origin: str) -> set[str]:
+    """What the answers may call a rollout: by its line, place, task and number, trial, or id."""
     holder, _, place = origin.rpartition(":")
     line, _, number = place.partition("#")
+    ids = set()
+    if path.suffix == ".jsonl":
+        row = json.loads(path.read_bytes().splitlines()[int(line) - 1])
+        ids = {str(row.get("trajectory_id")), str(row.get("traj_id"))}
     item = int(number or 1) - 1
     names = {f"L{line}", f"L{line}.{item}", f"L{line}[{item}]", f"g{int(line) - 1}.t{item}"}
     parts = [] if group.startswith("prompt:") else json.loads(group)
     of_task = {f"{part}{sign}{index}" for part in parts for sign in "/:"}
-    return {*names, *of_task, Path(holder).parent.name, f"idx{index}"}
+    return {*names, *of_task, *ids, Path(holder).parent.name, f"idx{index}"}
 
 
 def _rows(output: bytes) -> list[dict[str, Any]]:
@@ -80,7 +91,7 @@ def test_rollouts_groups_scores_and_pairs(sample: Sample, tmp_path: Path) -> Non
     groups: dict[str, dict[str, float]] = {}
     for candidate in _rows(done.stdout):
         members = groups.setdefault(candidate["group"], {})
-        name = _known(candidate["group"], candidate["index"], candidate["origin"], answer)
+        name = _known(path, candidate["group"], candidate["index"], candidate["origin"], answer)
         members[name] = candidate["score"]
     expected = [
         {one["id"]: one["score"] for one in group["rollouts"] if "drop" not in one}
@@ -95,7 +106,7 @@ def test_rollouts_groups_scores_and_pairs(sample: Sample, tmp_path: Path) -> Non
     of_groups = [group["pair"] for group in answer["detail"] if group["pair"]]
     for pair in pairs:
         chosen, rejected = (
-            _known(pair["group"], pair[f"{side}_index"], pair[f"{side}_origin"], answer)
+            _known(path, pair["group"], pair[f"{side}_index"], pair[f"{side}_origin"], answer)
             for side in ("chosen", "rejected")
         )
         (known,) = [one for one in of_groups if chosen in one["chosen"]]
@@ -104,8 +115,8 @@ def test_rollouts_groups_scores_and_pairs(sample: Sample, tmp_path: Path) -> Non
         assert scores == (known["chosen_score"], known["rejected_score"], known["gap"])
 
 
-def _known(group: str, index: int | None, origin: str, answer: dict[str, Any]) -> str:
+def _known(path: Path, group: str, index: int | None, origin: str, answer: dict[str, Any]) -> str:
     """The name that the answers use for a rollout."""
     known = {one["id"] for task in answer["detail"] for one in task["rollouts"]}
-    (name,) = known & _names(group, index, origin)
+    (name,) = known & _names(path, group, index, origin)
     return str(name)

@@ -17,7 +17,7 @@ from prefpairs.files.file_system import exists, is_folder
 from prefpairs.files.input_file import STDIN, Input, Limits, labels, within_memory
 from prefpairs.model.record_layout import RecordLayout, TableLayout
 
-_SUFFIXES = (".jsonl", ".json", ".ndjson", ".parquet", ".trxp", ".eval")
+_SUFFIXES = (".jsonl", ".json", ".ndjson", ".parquet", ".trxp", ".eval", ".traj")
 _DATABASES = (".db", ".sqlite", ".sqlite3")
 _AROUND = ("manifest.json", "job.json", "dataset_info.json")
 """Files without rows in the directories we write."""
@@ -86,7 +86,7 @@ def _paths_of(word: str, layouts: Sequence[RecordLayout] = ()) -> list[str]:
     if there is not None:
         found = _nearest_files(word, layouts)
         if not found:
-            problem = "no .jsonl, .json, .parquet, .trxp or .eval file in this directory"
+            problem = "no .jsonl, .json, .parquet, .trxp, .eval or .traj file in this directory"
             if others := databases_in([word]):
                 problem += f"; {others[0]} is read if it is named itself"
             raise FileError(word, problem)

@@ -28,6 +28,9 @@ SOURCES = {
     "rllm": "rLLM: episodes/*/*.json, an episode a file, with the trajectories of its agents",
     "atropos": "Atropos: groups of rollouts with tokens, masks and scores, a group a line",
     "art": "ART: trajectories/*/*.parquet, or .jsonl with a group of trajectories a line",
+    "swe": "trajectories that fix issues: Open-SWE-Traces, SWE-rebench, SWE-smith, SWE-agent's",
+    "openhands": "OpenHands: output.jsonl of an evaluation, a run of the agent a line",
+    "swe-agent": "SWE-agent: .traj files, with the results of the evaluation beside them",
     "preferences": "comparisons with a label instead of scores: HelpSteer3, Arena, Tinker, SHP",
     "reward-bench": "RewardBench 2: lists of right and wrong answers, which score 1 and 0",
     "ultrafeedback": "UltraFeedback: completions of several models, with ratings",
@@ -61,6 +64,9 @@ KEY_COLUMNS = {
     "rllm": ("episode_id",),
     "atropos": ("masks",),
     "art": ("trajectories",),
+    "swe": ("instance_id",),
+    "openhands": ("test_result",),
+    "swe-agent": ("history",),
     "preferences": (
         "overall_preference",
         "preference_strength",
@@ -116,6 +122,13 @@ LAYOUTS = (
         "agent/trajectory.json",
         ("agent/trajectory.json",),
         "result.json",
+    ),
+    RecordLayout(
+        "SWE-agent",
+        re.compile(r"[^/]\.traj\Z"),
+        "results.json",
+        ("results.json", "../results.json", "report.json", "../report.json"),
+        "preds.json",
     ),
 )
 """Where the records of formats are that are more than a line of one file."""

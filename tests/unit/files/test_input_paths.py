@@ -82,7 +82,10 @@ def test_folder_is_its_data_files_sorted() -> None:
 def test_folder_without_data() -> None:
     """An empty folder is an error, not an empty input."""
     os.mkdir("empty")
-    assert _problem("empty") == "no .jsonl, .json, .parquet, .trxp or .eval file in this directory"
+    assert (
+        _problem("empty")
+        == "no .jsonl, .json, .parquet, .trxp, .eval or .traj file in this directory"
+    )
 
 
 def test_folder_of_folders() -> None:

@@ -5,6 +5,7 @@ from itertools import combinations
 
 import pytest
 
+from prefpairs.fields.field_names import OUTPUTS
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.sources import GENERIC, SOURCES, source_named
 from prefpairs.sources.detect import SOURCE_COLUMNS, named_paths, source_of
@@ -46,6 +47,14 @@ def test_source_of(record: bytes, source: str) -> None:
     assert source_of(record) == source
 
 
+@pytest.mark.parametrize(
+    "more", [{"resolved": True}, {"resolved": True, "messages": [], "response": "A"}]
+)
+def test_rows_of_your_own_about_issues(more: dict[str, object]) -> None:
+    """A row with an answer beside its conversation is read by its own names."""
+    assert source_of(json.dumps({"instance_id": "i", "prompt": "Q", **more}).encode()) == "generic"
+
+
 def test_field_of_a_common_name_does_not_make_a_nat_row() -> None:
     """A "trajectory" next to prompt, response and score does not make a NAT row."""
     row = b'{"prompt": "Q", "response": "A", "score": 1, "trajectory": [{"action": "ls"}]}'
@@ -70,6 +79,9 @@ VALUES = {
     "env_class": "e",
     "episode_id": "t:0",
     "masks": [],
+    "instance_id": "i",
+    "test_result": {},
+    "history": [{"role": "user", "agent": "main"}],
     "trajectories": [{"reward": 1, "messages": []}],
     "overall_preference": 1,
     "preference_strength": 1,
@@ -96,7 +108,9 @@ def test_sources_know_rows_by_their_signs(columns: tuple[str, ...]) -> None:
     fields |= {"response_1": "A", "response_2": "B", "conversation_b": [], "winner": "tie"}
     fields |= {"history": "Q", "human_ref_B": "B", "labels": 1, "chosen": [], "rejected": []}
     fields |= {"instruction": "Q", "doc_id": 0, "doc": {}, "arguments": {}, "resps": [["A"]]}
-    fields |= {"input": "Q", "target": "T", "messages": [], "scores": {}}
+    fields |= {"input": "Q", "target": "T", "messages": [], "scores": {}, "resolved": 1}
+    if "instance_id" in columns:  # such a row has no answer beside its conversation
+        fields = {name: value for name, value in fields.items() if name not in OUTPUTS}
     record = json.dumps({**fields, **{column: VALUES[column] for column in columns}}).encode()
     knowing = [name for name in SOURCES if source_named(name).looks_like(record)]
     assert knowing[0] == source_of(record) != GENERIC
