@@ -133,7 +133,7 @@ def test_results_of_calls_that_became_text(tmp_path: Path) -> None:
 
 
 def test_difference_behind_thoughts_that_are_left_out(tmp_path: Path) -> None:
-    """With --reasoning-as nothing, answers that differ only in reasoning share their turns."""
+    """With --reasoning-as nothing, turns that differ only in reasoning are shared."""
     one, other = (
         [model("", reasoning_content=thought, tool_calls=calls("{}")), told("1"), model(text)]
         for thought, text in (("r1", "yes"), ("r2", "no"))
@@ -153,7 +153,7 @@ def test_greeting_there_and_back(tmp_path: Path, to: str) -> None:
 
 
 def test_results_that_answer_other_calls(tmp_path: Path) -> None:
-    """Rows whose sides have different tool results are dropped."""
+    """Rows whose sides have tool results for different calls are dropped."""
     both = model("", tool_calls=[*calls('{"a":1}', "x"), *calls('{"a":2}', "y")])
     rows = [
         {
@@ -179,7 +179,7 @@ def test_customizer_last_message_says_what_became_of_tools(tmp_path: Path) -> No
 
 
 def test_names_of_users_that_are_joined(tmp_path: Path) -> None:
-    """Names of users whose messages are joined are kept."""
+    """Messages of users with different names are not joined under one name."""
     prompt = [{**user("a"), "name": "Ann"}, {**user("b"), "name": "Bob"}]
     _, (row,), _ = export(tmp_path, [{**PLAIN, "prompt": prompt}], "--to", "trl")
     assert row["prompt"] != [{**user("a\nb"), "name": "Ann"}]

@@ -157,6 +157,6 @@ def test_answer_for_a_script(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_unknown_shell(capfd: pytest.CaptureFixture[str]) -> None:
-    """An unknown shell is rejected with the known ones."""
+    """An unknown shell is rejected with a suggestion."""
     assert main(["completion", "bsh"]) == 2
     assert capfd.readouterr().err == "error: unknown shell: bsh\n\nhint: did you mean bash?\n"

@@ -152,7 +152,7 @@ def test_value_of_a_bad_field(value: Any, shown: str) -> None:
 
 
 def test_bad_rows() -> None:
-    """Shows the first few bad rows, the number of others, and a hint."""
+    """Shows the first few bad rows, the number of others, and the consequence."""
     sentences, _ = error_sentences(_bad(errors.NotJson("not JSON"), count=1234))
     assert sentences == [
         "r.jsonl:1: not JSON",

@@ -56,7 +56,7 @@ def test_help_names_all_commands(capfd: pytest.CaptureFixture[str], words: list[
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_of_a_command(capfd: pytest.CaptureFixture[str], name: str) -> None:
-    """A command's help begins with its line in the list."""
+    """A command's help includes its line in the list."""
     code, out, _ = _said(capfd, name, "--help")
     assert code == 0
     assert COMMANDS[name].rstrip(".") in " ".join(out.split())

@@ -147,7 +147,7 @@ def test_files(capfd: pytest.CaptureFixture[str], words: str, said: str) -> None
 
 
 def test_path_that_some_rows_may_have(capfd: pytest.CaptureFixture[str]) -> None:
-    """A path that only some rows have is a note, not an error."""
+    """A --keep path that no row has is a note, not an error."""
     assert main(["pair", "--keep", "promt", "rows.jsonl", "-o", "out.jsonl"]) == 0
     said = "note: --keep promt: no row has this field; did you mean prompt?\n"
     assert said in capfd.readouterr().err

@@ -294,7 +294,7 @@ def test_no_colours(folder: Path, out: int) -> None:
 
 
 def test_terminal_that_knows_ascii_alone(folder: Path, out: int) -> None:
-    """Only ASCII is used if the encoding may have nothing else."""
+    """Only ASCII is used if the encoding lacks other characters, whatever its name."""
     run = Run(folder, "dedupe", "pairs.jsonl", stdout=out, PYTHONIOENCODING="latin-1")
     assert run.end() == 0
     assert "#" in run.screen.shown

@@ -131,7 +131,7 @@ def test_gate_that_is_met() -> None:
 
 
 def test_gate_that_is_not_met(capsys: pytest.CaptureFixture[str]) -> None:
-    """If it is not met, the old file stays, and the counts are still printed and written."""
+    """If the gate is not met, the old file stays; counts are still printed and written."""
     Path("o.jsonl").write_bytes(b"old\n")
     with pytest.raises(GateNotMet) as caught:
         _run(output="o.jsonl", summary="s.json", require=["pairs>=1", "pairs>=2", "pairs>=3"])

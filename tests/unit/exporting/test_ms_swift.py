@@ -26,7 +26,7 @@ def test_row() -> None:
 
 
 def test_row_of_a_trajectory() -> None:
-    """Both conversations are complete, with the tools once."""
+    """Both conversations are complete, with the tools on both sides."""
     (row,) = rows_of("ms-swift", DEEP)
     shared = [system("S"), user("Q"), calling(), told("1")]
     assert row["rejected_messages"] == [*shared, model("Nay")]

@@ -51,7 +51,7 @@ def test_missing_dataset(
 
 
 def test_dataset_that_does_not_train() -> None:
-    """Each problem is printed, and the exit code is not 0."""
+    """Each problem is printed, and the exit code is 4."""
     problems = ["there is no gradient", "2 of 4 rows have equal sides"]
     error = DoesNotTrain(problems)
     assert error.exit_code == 4

@@ -359,7 +359,7 @@ def test_cut_by_characters(most: int, left: str) -> None:
 
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_prompt_takes_all(most: int) -> None:
-    """This includes a prompt of exactly the maximum length."""
+    """A prompt of the maximum length or more leaves nothing of the answer."""
     assert LengthLimit(most).cut("012", "abc") == ("", True)
 
 

@@ -191,7 +191,7 @@ def test_our_names() -> None:
     ],
 )
 def test_conversations_without_a_prompt(chosen: Any, rejected: Any, expected: Any) -> None:
-    """The prompt is the common beginning, up to the first assistant turn that differs."""
+    """The prompt is the common beginning, cut back to the start of an assistant turn."""
     row = split_prompt({"chosen": chosen, "rejected": rejected})
     assert (row["prompt"], row["chosen"], row["rejected"]) == expected
 

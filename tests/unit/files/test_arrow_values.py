@@ -65,7 +65,7 @@ def test_values_without_a_form(column: Any, first: Any, second: Any, around: str
 
 @pytest.mark.parametrize(("column", "first", "second"), ODD, ids=lambda one: str(one)[:12])
 def test_maps(column: Any, first: Any, second: Any) -> None:
-    """Maps become objects, or pairs if keys repeat."""
+    """The members of a map become pairs, as in other rows."""
     found = _rows(_map(column))
     assert found == [[("k", first)], [("l", _rows(column)[1])]]
     assert second is None or str(found[1][0][1]) == second

@@ -144,7 +144,7 @@ def test_a_number_alone_is_no_name() -> None:
 
 
 def test_who_wins_is_a_map_of_shares() -> None:
-    """The matrix shows the share of wins, with no value for names that never met."""
+    """The matrix shows the share of wins, with no value for names that were never compared."""
     chart = charts(survey(MODELS), Ledger())["Who wins, by model"]
     assert words(chart) == [
         "big",

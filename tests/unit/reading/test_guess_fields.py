@@ -96,7 +96,7 @@ def test_names_that_decide_alone(value: Any, named: dict[str, Any]) -> None:
 
 
 def test_all_fields_are_there() -> None:
-    """If all fields are found, other columns are not needed."""
+    """The fields are certain if each of them was found."""
     assert _fields(ONE).sure
     assert not _fields({"prompt": "Q", "score": 1}).sure
     with pytest.raises(TwoReadings):
@@ -126,7 +126,7 @@ def test_answer_next_to_a_possible_answer(rival: str) -> None:
 
 
 def test_texts_that_may_be_the_whole_answer_are_offered() -> None:
-    """For `answer` and `pred`, a text that may be the whole answer is offered, too."""
+    """A text from which `answer` and `pred` may have been taken is offered, too."""
     row = {"question": "Q", "code": "It is A.", "answer": "G", "pred": "A", "id": "7", "score": 1}
     with pytest.raises(TwoReadings) as caught:
         _fields(row)
@@ -136,7 +136,7 @@ def test_texts_that_may_be_the_whole_answer_are_offered() -> None:
 
 @pytest.mark.parametrize("quoted", ["0.9", "1e3", "0"])
 def test_score_that_is_quoted_is_a_second_reading(quoted: str) -> None:
-    """A numeric string competes with a number; other text does not."""
+    """A different numeric string competes with a number; other text does not."""
     row = {**ONE, "reward": 1, "score": quoted}
     with pytest.raises(TwoReadings) as caught:
         _fields(row)
@@ -217,7 +217,7 @@ def test_an_object_as_response() -> None:
 
 @pytest.mark.parametrize("name", VERDICTS)
 def test_verdicts(name: str) -> None:
-    """A verdict is true or false; null is missing, and other numbers are rejected."""
+    """A verdict is true, false or null; other numbers are rejected unless --score names it."""
     row = {"prompt": "Q", "response": "A"}
     for judged in (True, False, 1, 0, None):
         assert _fields({**row, name: judged}).scores == ((name, 1.0),)

@@ -82,7 +82,7 @@ def test_a_log_of_one_object() -> None:
 
 @pytest.mark.parametrize("samples", [None, "x"])
 def test_a_log_without_samples(samples: Any) -> None:
-    """A note says that the log has no samples."""
+    """A log without samples is dropped as such."""
     row = {"version": 2, **_header(), "samples": samples}
     reading = open_reader([], ReadOptions(), "l.json").read(json.dumps(row).encode())
     assert (reading.kept, reading.row_lost) == ([], "no_samples")

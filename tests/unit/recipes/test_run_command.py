@@ -197,7 +197,7 @@ def test_manifest_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_benchmark_of_the_name_of_an_input() -> None:
-    """If an input is also the reference, its records are counted only as an input."""
+    """A reference with the name of an input does not get the input's number of records."""
     Path("in.jsonl").write_bytes(b'{"prompt": "Q0"}\n')
     _run(settings=["dedupe.against=in.jsonl"])
     assert [file.get("records") for file in _manifest()["inputs"]] == [48, None]
@@ -240,7 +240,7 @@ def test_same_bytes_in_another_place(monkeypatch: pytest.MonkeyPatch, text: str)
 
 
 def test_standard_input_is_in_no_manifest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Standard input cannot be verified, so there is no manifest."""
+    """Standard input is not listed, since it cannot be verified."""
     monkeypatch.setattr("sys.stdin", io.StringIO())
     with open("runs/in.jsonl", "rb") as file:
         before = os.dup(0)

@@ -92,7 +92,7 @@ def test_an_upload_in_bytes(
 
 
 def test_an_upload_that_was_there() -> None:
-    """Nothing is uploaded twice; existing files are counted."""
+    """If all files were there already, the line says so, and counts deleted old files."""
     facts = {"sent": 0, "files": 1, "bytes": 999, "deleted": ["training/old.jsonl"]}
     assert event_line("upload", facts) == (
         "upload      1 file, 999 bytes: were there already, 1 old file deleted; "
