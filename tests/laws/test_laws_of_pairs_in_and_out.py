@@ -211,7 +211,7 @@ def _respelt(draw: st.DrawFn, line: bytes) -> bytes:
 def test_lines_that_are_copied_equal_encoded_ones(
     lines: list[bytes], said: list[str], data: st.DataObject
 ) -> None:
-    """Lines are passed on unchanged only if they are what encoding the pair would give."""
+    """Lines that are copied equal what encoding their pairs would give."""
     more = [{"prompt": f"Q{text}", "chosen": f"A{text}", "rejected": text} for text in said]
     more += [{"prompt": "Q", "chosen": "A", "rejected": f"B{text}"} for text in WORDS]
     ours = staged_lines([*lines, *lines_of(*more)]).lines

@@ -57,7 +57,7 @@ def test_kill_at_each_request(number: int, kind: str, to: str, tmp_path: Path) -
 @both
 @pytest.mark.full
 def test_kill_after_the_job_is_created(to: str, tmp_path: Path) -> None:
-    """A kill after the job was created could lose the job or submit it twice."""
+    """A kill right after the job was created neither loses it nor submits it twice."""
     folder = write_dataset(tmp_path / "data", to)
     with running_double() as double:
         killed_at(8, "kill after", to, folder)(double)

@@ -104,7 +104,7 @@ def test_a_tokenizer_that_fails_on_a_text(tmp_path: Path) -> None:
 
 
 def test_text_of_tokens(tmp_path: Path) -> None:
-    """Special tokens are spelled out; their number and the vocabulary size are known."""
+    """Special tokens are spelled out; the vocabulary size and the special IDs are known."""
     decoder = open_decoder(_saved(tmp_path))
     assert decoder.text([2, 3, 0]) == "a b [UNK]"
     assert (decoder.size, decoder.special) == (4, frozenset())

@@ -94,7 +94,7 @@ def test_a_lost_job_is_found_on_a_later_page(tmp_path: Path) -> None:
 
 
 def test_again_forgets_no_job(tmp_path: Path) -> None:
-    """--again keeps earlier jobs in the record, including one whose creation is unknown."""
+    """--again keeps earlier jobs in the record, including one whose creation is in doubt."""
     folder = write_dataset(tmp_path)
     with running_double() as double:
         assert submit(double, folder).returncode == 0
