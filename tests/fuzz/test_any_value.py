@@ -1,4 +1,4 @@
-"""A value of any type in any place: each reader reads the row, drops it or rejects it."""
+"""Values of any type in any place: each reader reads the row, drops it or rejects it."""
 
 import json
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ def mutants(target: str) -> Iterator[bytes]:
 
 
 def test_values_are_put_anywhere() -> None:
-    """Otherwise the test below would try too little."""
+    """Values can be put in any place, or the test below would try too little."""
     row = {"a": [{"b": 1}]}
     assert list(places(row)) == [("a",), ("a", 0), ("a", 0, "b")]
     assert put(row, ("a", 0, "b"), []) == {"a": [{"b": []}]}
@@ -70,6 +70,6 @@ def test_values_are_put_anywhere() -> None:
     ],
 )
 def test_any_value(target: str) -> None:
-    """A value of another type is an error with its place, or makes no difference."""
+    """Each reader keeps its promise on rows with a value of another type in one place."""
     for row in mutants(target):
         TARGETS[target](row)

@@ -82,7 +82,7 @@ def _name_of_lm_eval(candidate: dict[str, Any]) -> str:
 
 
 def test_lm_eval(tmp_path: Path) -> None:
-    """The metric is of the first answer, so there is no pair; the error says what to do."""
+    """The metric is that of the first answer, so there is no pair; the error says what to do."""
     answer, path = _answer("lm-eval", SAMPLES_OF_LM_EVAL), SAMPLES / "lm-eval" / SAMPLES_OF_LM_EVAL
     kept, summary = _read(path, tmp_path, command="extract")
     assert [given["source"] for given in summary["inputs"]] == ["lm-eval"]
@@ -97,7 +97,7 @@ def test_lm_eval(tmp_path: Path) -> None:
 
 
 def test_ultrafeedback(tmp_path: Path) -> None:
-    """By the mean of the ratings; the overall score prefers the wrong answer."""
+    """The mean of the ratings decides, since the overall score prefers the wrong answer."""
     answer, path = _answer("ultrafeedback", "rows.jsonl"), SAMPLES / "ultrafeedback" / "rows.jsonl"
     named = ("--keep", "completions[].model")
     kept, summary = _read(path, tmp_path, *named, command="extract")

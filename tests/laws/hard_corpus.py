@@ -1,4 +1,4 @@
-"""Rollouts with all that makes lines hard to divide, in files of several kinds."""
+"""Rollouts that are difficult to divide into lines, in files of several kinds."""
 
 import gzip
 import json
@@ -28,7 +28,7 @@ def _rows(random: Random, count: int) -> list[dict[str, Any]]:
 
 
 def _lines(random: Random, rows: list[dict[str, Any]]) -> bytes:
-    """Rows as lines: some end in CRLF, blank ones between them, and none at the end."""
+    """Rows as lines: some end in CRLF, with blank lines between, the last unterminated."""
     made = b""
     for row in rows:
         ascii_only = random.random() < 0.5
@@ -60,7 +60,7 @@ def _gym(random: Random, count: int) -> list[dict[str, Any]]:
 
 
 def write_corpus(folder: Path, *, seed: int = 0, long: int = LONG) -> list[str]:
-    """Write rollouts that all can be read; the names of the files."""
+    """Write valid rollouts; returns the names of the files."""
     random = Random(seed)  # noqa: S311 - rows for a test
     rows = _rows(random, 400)
     for place, size in ((30, long), (31, long), (200, long // 2)):
@@ -80,7 +80,7 @@ def write_corpus(folder: Path, *, seed: int = 0, long: int = LONG) -> list[str]:
 
 
 def write_bad_corpus(folder: Path) -> list[str]:
-    """Write rollouts of which some cannot be read; the names of the files."""
+    """Write rollouts, some of them bad; returns the names of the files."""
     random = Random(1)  # noqa: S311 - rows for a test
     rows = _rows(random, 200)
     bad = [

@@ -1,4 +1,4 @@
-"""A run in steps gives the bytes and the counts of a run in one process."""
+"""A run in steps gives the bytes and counts of a run in one process."""
 
 import json
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ def locally(words: Sequence[str], folder: Path, engine: str) -> tuple[bytes, byt
 def in_steps(
     words: Sequence[str], folder: Path, engine: str, division: tuple[str, int], processes: int = 2
 ) -> tuple[bytes, bytes, bytes]:
-    """The same of a run in steps, each share of which is a process."""
+    """The same from a run in steps, with a process for each share."""
     size, parts = division
     words = ["pair", "--order", "key", *words, "--out-dir", "out", "--summary", "steps.json"]
     if "quarantine" in words:
@@ -87,7 +87,7 @@ def in_steps(
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("words", STRATEGIES, ids=[" ".join(words) or "-" for words in STRATEGIES])
 def test_all_strategies(words: list[str], engine: str, tmp_path: Path) -> None:
-    """Bytes and counts are the same, however the input and the output are divided."""
+    """Bytes and counts are the same for any division of input and output."""
     files = write_corpus(tmp_path, seed=len(words))
     expected = locally([*words, *files], tmp_path, engine)
     assert expected[0]
@@ -98,7 +98,7 @@ def test_all_strategies(words: list[str], engine: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("size", "parts"), DIVISIONS)
 def test_all_divisions(size: str, parts: int, engine: str, tmp_path: Path) -> None:
-    """Bytes and counts are the same for ranges of a few lines, and for one of all lines."""
+    """Bytes and counts are the same for ranges of a few lines, and for one with all lines."""
     files = write_corpus(tmp_path)
     words = ["--strategy", "exhaustive", *files]
     expected = locally(words, tmp_path, engine)
@@ -107,7 +107,7 @@ def test_all_divisions(size: str, parts: int, engine: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_bad_rows(engine: str, tmp_path: Path) -> None:
-    """Bad rows are counted, and put aside with the numbers of their lines."""
+    """Bad rows are counted, and quarantined with their line numbers."""
     words = ["--on-error", "quarantine", *write_bad_corpus(tmp_path)]
     expected = locally(words, tmp_path, engine)
     assert expected[2].count(b"\n") == 32
@@ -115,7 +115,7 @@ def test_bad_rows(engine: str, tmp_path: Path) -> None:
 
 
 def test_items_and_tasks_are_compared_across_pieces(tmp_path: Path) -> None:
-    """Ids that should be unique, and groups that several tasks share, are counted as locally."""
+    """Repeated IDs, and groups shared by several tasks, are counted as in a local run."""
     document = (SAMPLES / "nat_workflow_output.json").read_bytes()
     for name in ("one.json", "two.json", "three.json"):
         (tmp_path / name).write_bytes(document)

@@ -1,4 +1,4 @@
-"""Steps of a run that are killed, run twice at a time, or find no room: the result is the same."""
+"""Steps that are killed, run twice at once, or run out of space leave the result unchanged."""
 
 import json
 import os
@@ -20,7 +20,7 @@ STEPS = ("map", "reduce")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with rollouts, and the pairs that one process makes of them."""
+    """A folder with rollouts, and the pairs that one process makes from them."""
     rows = (
         {"prompt": f"Question {number % 900}?", "response": f"{number} " * 40, "score": number % 7}
         for number in range(4000)
@@ -31,13 +31,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def start(folder: Path, *words: str) -> "subprocess.Popen[bytes]":
-    """Start the program there."""
+    """Start the program in the folder."""
     command = [sys.executable, "-m", "prefpairs", *words]
     return subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE)
 
 
 def run_well(folder: Path, *words: str) -> None:
-    """Run it to its end, which is a good one."""
+    """Run it to its end, which must be a success."""
     process = start(folder, *words)
     _, stderr = process.communicate(timeout=120)
     assert process.returncode == 0, stderr
@@ -50,14 +50,14 @@ def plan(folder: Path, *words: str) -> None:
 
 
 def check(folder: Path) -> None:
-    """Hold the finished run against that of one process; nothing else may be left."""
+    """Compare the finished run with that of one process; no other file may be left."""
     parts = sorted((folder / "out").glob("part-*"))
     assert b"".join(part.read_bytes() for part in parts) == (folder / "local.jsonl").read_bytes()
     assert sorted(os.listdir(folder / "out")) == ["manifest.json", *(part.name for part in parts)]
 
 
 def processes(folder: Path, kind: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """Two processes at a time that do all steps of a kind; the second starts at the other end."""
+    """Two processes that do all steps of a kind at once, the second in reverse order."""
     yield start(folder, "shards", kind, "-q", "out")
     yield start(folder, "shards", kind, "-q", "out", "1/2")
 
@@ -66,7 +66,7 @@ def processes(folder: Path, kind: str) -> Iterator["subprocess.Popen[bytes]"]:
     "kills", [pytest.param(40, marks=pytest.mark.stress), pytest.param(4, marks=pytest.mark.full)]
 )
 def test_killed_steps_are_done_by_the_next(kills: int, folder: Path) -> None:
-    """Kill -9 at any moment of map, reduce and finish, two processes at a time."""
+    """The next run completes map, reduce and finish after kill -9 at any moment."""
     chance = random.Random(SEED)  # noqa: S311 - moments of a test
     plan(folder)
     killed = 0
@@ -92,7 +92,7 @@ def test_killed_steps_are_done_by_the_next(kills: int, folder: Path) -> None:
 
 @pytest.mark.full
 def test_steps_done_twice_at_a_time(folder: Path) -> None:
-    """Processes that do the same steps at the same time."""
+    """Two processes may do the same steps at the same time."""
     plan(folder)
     for kind in STEPS:
         started = [start(folder, "shards", kind, "-q", "out") for _ in range(3)]
@@ -106,7 +106,7 @@ def test_steps_done_twice_at_a_time(folder: Path) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("kind", [*STEPS, "finish"])
 def test_steps_without_room(kind: str, folder: Path) -> None:
-    """A step that cannot write ends with exit 5, leaves no receipt, and can be repeated."""
+    """A step that cannot write exits 5, leaves no receipt, and can be repeated."""
     plan(folder, "--summary", "counts.json")
     for earlier in STEPS[: [*STEPS, "finish"].index(kind)]:
         run_well(folder, "shards", earlier, "-q", "out")

@@ -1,4 +1,4 @@
-"""Runs in steps: what is refused, skipped and noticed between them."""
+"""Runs in steps: what is rejected, skipped and noticed between steps."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def write(path: Path, count: int, start: int = 0) -> None:
-    """Write rollouts, three of each prompt."""
+    """Write rollouts, three per prompt."""
     rows = (
         {"prompt": f"Question {number // 3}?", "response": f"answer {number}", "score": number % 3}
         for number in range(start, start + count)
@@ -32,12 +32,12 @@ def write(path: Path, count: int, start: int = 0) -> None:
 
 
 def prefpairs(folder: Path, *words: str) -> Done:
-    """Run the program there."""
+    """Run the program in the folder."""
     return run_text(*words, cwd=folder)
 
 
 def well(folder: Path, *words: str) -> str:
-    """The same; it ends well, and says this."""
+    """The same, which must succeed with this message."""
     done = prefpairs(folder, *words)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     return done.stderr
@@ -50,7 +50,7 @@ def do_all(folder: Path) -> None:
 
 
 def refused(folder: Path, *words: str) -> str:
-    """The error of a command that is wrong."""
+    """The error of a command that exits 2."""
     done = prefpairs(folder, *words)
     assert (done.returncode, done.stdout) == (2, "")
     return done.stderr
@@ -69,7 +69,7 @@ def refused(folder: Path, *words: str) -> str:
 def test_what_cannot_be_done_in_steps_is_refused(
     words: list[str], problem: str, folder: Path
 ) -> None:
-    """With the reason, before anything is written."""
+    """Such runs are rejected with the reason before anything is written."""
     given = [*PAIR, "rows.jsonl", *words]
     if "--order" in words:
         given = ["pair", "--runner", "shards", "--out-dir", "out", "rows.jsonl"]
@@ -78,21 +78,21 @@ def test_what_cannot_be_done_in_steps_is_refused(
 
 
 def test_what_is_read_only_once_is_refused(folder: Path) -> None:
-    """Standard input and pipes."""
+    """Rejects standard input and pipes, since several steps would read them."""
     assert "standard input: several steps" in refused(folder, *PAIR, "-")
     os.mkfifo(folder / "pipe")
     assert "pipe: several steps" in refused(folder, *PAIR, "pipe")
 
 
 def test_pairs_in_rollouts_are_refused(folder: Path) -> None:
-    """They would be written before all others."""
+    """Rejects rollouts with ready-made pairs, which would have to come before all others."""
     well(folder, *PAIR, str(SAMPLES / "trinity_experiences.jsonl"))
     said = refused(folder, "shards", "map", "out")
     assert "trinity_experiences.jsonl contains pairs" in said
 
 
 def test_steps_are_done_once(folder: Path) -> None:
-    """A step that is done is skipped; so is everything once the run is finished."""
+    """A finished step is skipped, and so is everything once the run is finished."""
     assert "planned 6 steps that read and 2" in well(
         folder, *PAIR, "--range-size", "1KB", "--parts", "2", "rows.jsonl"
     )
@@ -107,7 +107,7 @@ def test_steps_are_done_once(folder: Path) -> None:
 
 
 def test_a_step_needs_those_before_it(folder: Path) -> None:
-    """The hint names the first that is missing, by a command that does it."""
+    """The hint names the first missing step, with a command that runs it."""
     well(folder, *PAIR, "--range-size", "1KB", "--parts", "2", "rows.jsonl")
     well(folder, "shards", "map", "out", "1/2")
     for step in ("reduce", "finish"):
@@ -122,7 +122,7 @@ def test_a_step_needs_those_before_it(folder: Path) -> None:
 
 
 def test_the_same_command_goes_on(folder: Path) -> None:
-    """The same command keeps what is done; another command begins again."""
+    """The same command keeps finished steps; another command starts again."""
     words = (*PAIR, "--range-size", "1KB", "rows.jsonl")
     well(folder, *words)
     well(folder, "shards", "map", "out")
@@ -133,7 +133,7 @@ def test_the_same_command_goes_on(folder: Path) -> None:
 
 
 def test_another_run_replaces_the_parts(folder: Path) -> None:
-    """Parts of an earlier run never remain beside those of a later one."""
+    """No part of an earlier run remains next to those of a later one."""
     well(folder, *PAIR, "--parts", "3", "rows.jsonl")
     do_all(folder)
     well(folder, *PAIR, "--parts", "1", "rows.jsonl")
@@ -143,7 +143,7 @@ def test_another_run_replaces_the_parts(folder: Path) -> None:
 
 
 def test_files_of_others_are_left_alone(folder: Path) -> None:
-    """A directory with other files in it is refused; with --force, they stay in it."""
+    """A folder with other files is rejected; with --force, these stay in it."""
     (folder / "out").mkdir()
     (folder / "out" / "thesis.txt").write_text("mine")
     assert "thesis.txt" in refused(folder, *PAIR, "rows.jsonl")
@@ -153,7 +153,7 @@ def test_files_of_others_are_left_alone(folder: Path) -> None:
 
 
 def test_an_input_that_changed_is_noticed(folder: Path) -> None:
-    """In any step, and if a file was added that the command would read, too."""
+    """A change is noticed in any step, and so is an added file that the command would read."""
     well(folder, *PAIR, "rows.jsonl")
     write(folder / "rows.jsonl", 93)
     done = prefpairs(folder, "shards", "map", "out")
@@ -173,7 +173,7 @@ def test_an_input_that_changed_is_noticed(folder: Path) -> None:
 
 
 def test_a_bad_row_fails_its_step_with_its_line(folder: Path) -> None:
-    """The line is counted from the beginning of the file, and the hint is about `pair`."""
+    """The line number is that of the file, and the hint is about `pair`."""
     lines = (folder / "rows.jsonl").read_text().splitlines()
     lines[70] = lines[70].replace('"score": 1', '"score": "1"')
     (folder / "rows.jsonl").write_text("\n".join(lines))
@@ -203,7 +203,7 @@ def test_too_many_bad_rows_fail_the_run(folder: Path) -> None:
 
 
 def test_two_readings_end_the_run_before_a_part_appears(folder: Path) -> None:
-    """Rows of different files that contradict each other; the hint is a command that works."""
+    """Contradicting rows in different files end the run; the hint is a command that works."""
     first = [{"prompt": f"Q{n // 2}", "answer": f"{n}", "score": n % 2} for n in range(40)]
     others = [{**row, "output": f"o{row['answer']}"} for row in first]
     for name, rows in (("a.jsonl", first), ("b.jsonl", others)):
@@ -221,7 +221,7 @@ def test_two_readings_end_the_run_before_a_part_appears(folder: Path) -> None:
 
 
 def test_nothing_came_out(folder: Path) -> None:
-    """Exit 3 with the summary, as without a runner; --allow-empty is heeded, and so are gates."""
+    """Exits 3 with the summary, as without a runner; --allow-empty and gates apply."""
     words = (*PAIR, "--min-gap", "9", "rows.jsonl")
     well(folder, *words)
     well(folder, "shards", "map", "out")
@@ -240,7 +240,7 @@ def test_nothing_came_out(folder: Path) -> None:
 
 
 def test_another_version_is_refused(folder: Path) -> None:
-    """A plan, or a receipt, that another version wrote."""
+    """Rejects a plan or receipt that another version wrote."""
     well(folder, *PAIR, "rows.jsonl")
     plan = folder / "out" / WORK / "plan.json"
     text = plan.read_text()
@@ -256,7 +256,7 @@ def test_another_version_is_refused(folder: Path) -> None:
 
 
 def test_a_plan_runs_no_other_command(folder: Path) -> None:
-    """What a plan says is parsed, not run; another command in it is refused."""
+    """A plan is parsed, not executed; another command in it is rejected."""
     well(folder, *PAIR, "rows.jsonl")
     plan = folder / "out" / WORK / "plan.json"
     plan.write_text(plan.read_text().replace('"pair"', '"submit"', 1))
@@ -265,7 +265,7 @@ def test_a_plan_runs_no_other_command(folder: Path) -> None:
 
 
 def test_a_folder_that_was_moved_is_refused(folder: Path) -> None:
-    """Its results would go where it was."""
+    """Rejects a moved folder, since the results would go to its old place."""
     well(folder, *PAIR, "rows.jsonl")
     (folder / "out").rename(folder / "elsewhere")
     assert "were planned for" in refused(folder, "shards", "map", "elsewhere")
@@ -274,7 +274,7 @@ def test_a_folder_that_was_moved_is_refused(folder: Path) -> None:
 
 @pytest.mark.parametrize("share", ["1", "2/2", "0/0", "-1/3", "a/b"])
 def test_shares_are_checked(share: str, folder: Path) -> None:
-    """A share is the number of one of so many."""
+    """A share must be one of a number of shares, such as 3/8."""
     well(folder, *PAIR, "rows.jsonl")
     assert "expected a share" in refused(folder, "shards", "map", "out", "--", share)
 
@@ -289,12 +289,12 @@ def test_shares_are_checked(share: str, folder: Path) -> None:
     ],
 )
 def test_options_of_runners_are_checked(words: list[str], problem: str, folder: Path) -> None:
-    """Runners that do not exist, and options that the local one does not use."""
+    """Rejects unknown runners, and options that the local runner does not use."""
     assert problem in refused(folder, "pair", *words, "rows.jsonl")
 
 
 def test_how_many_steps_there_are_by_default(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Steps of a size, but no more than so many; small files share one."""
+    """The number of steps depends on the size, up to a maximum; small files share a step."""
     plan = Plan(read=ReadPlan(paths=[str(folder / "rows.jsonl")]).found())
     size = (folder / "rows.jsonl").stat().st_size
     assert len(step_plan(plan, [], "/").pieces) == 1

@@ -1,4 +1,4 @@
-"""Groups of trajectories of ART to candidates: one test for each rule."""
+"""Groups of ART trajectories to candidates: one test per rule."""
 
 import json
 from pathlib import Path
@@ -51,7 +51,7 @@ def _read(*trajectories: Row, **options: Any) -> RowOutcome:
 
 @pytest.mark.parametrize("one", [_one(), _row()])
 def test_a_record_is_a_group(one: Row) -> None:
-    """Its trajectories compete with each other only."""
+    """The trajectories of a record compete only with each other."""
     found = _read(one, {**one, "reward": 1}).kept
     assert [(candidate.score, candidate.index) for candidate in found] == [(0.5, 0), (1.0, 1)]
     assert found[0].prompt == ASKED
@@ -72,18 +72,18 @@ def test_a_record_is_a_group(one: Row) -> None:
     ],
 )
 def test_trajectories_that_are_dropped(one: Row, reason: str) -> None:
-    """Only what the model wrote is an answer."""
+    """Trajectories without an answer by the model are dropped."""
     reading = _read(one)
     assert (reading.kept, reading.lost) == ([], [reason])
 
 
 def test_keep_rows() -> None:
-    """Truncated ones are used if they are asked for."""
+    """--keep-rows uses truncated ones."""
     assert _read(_one(_choice("A", "length")), keep_rows=frozenset({"incomplete"})).kept
 
 
 def test_all_turns_of_the_model_are_the_answer() -> None:
-    """The reward is for all of them; examples in the prompt are not its own."""
+    """The reward is for all of them; examples in the prompt do not count."""
     shown = {"role": "assistant", "content": "shown"}
     seen = {"role": "user", "content": "seen"}
     (found,) = _read(_one(shown, seen, _choice("A"), seen, _choice("B"), seen)).kept
@@ -92,7 +92,7 @@ def test_all_turns_of_the_model_are_the_answer() -> None:
 
 
 def test_tools_of_a_group() -> None:
-    """One that names none has those of the others, and that is told; if they differ, none has."""
+    """A trajectory without tools gets those of the others, with a note, unless these differ."""
     reading = _read(_one(tools=TOOLS), _one(tools=json.dumps(TOOLS)), _one())
     assert [found.tools for found in reading.kept] == [TOOLS] * 3
     assert reading.noticed == ["tools_of_group"]
@@ -103,12 +103,12 @@ def test_tools_of_a_group() -> None:
 
 
 def test_an_empty_group() -> None:
-    """The row is counted."""
+    """A row without trajectories is dropped with a reason."""
     assert _read().row_lost == "no_response"
 
 
 def test_marks_of_another_type() -> None:
-    """A mark is true or false."""
+    """A mark must be true or false."""
     with pytest.raises(BadField) as caught:
         _read(_row(messages=[{"role": "user", "content": "Q", "trainable": 2}]))
     assert caught.value.field == "trajectories.0.messages.0.trainable"
@@ -121,7 +121,7 @@ def _records(path: Path, rows: list[Row], limits: Limits = Limits()) -> list[Any
 
 
 def test_rows_of_parquet_are_records_of_groups(tmp_path: Path) -> None:
-    """Those that follow each other with one `group_index`; other tables are read row by row."""
+    """Consecutive rows with one `group_index` are a record; other tables are read row by row."""
     rows = [_row("A"), _row("B"), _row("C", group_index=1)]
     found = _records(tmp_path / "0001.parquet", rows)
     assert [len(record["trajectories"]) for record in found] == [2, 1]
@@ -131,7 +131,7 @@ def test_rows_of_parquet_are_records_of_groups(tmp_path: Path) -> None:
 
 
 def test_groups_are_bounded(tmp_path: Path) -> None:
-    """All rows of a group are in memory at once."""
+    """A group above the limit is rejected, since all its rows are in memory at once."""
     rows = [_row("A" * 10_000_000) for _ in range(8)]
     with pytest.raises(BadInput, match="longer than a record may be"):
         _records(tmp_path / "0001.parquet", rows)

@@ -1,4 +1,4 @@
-"""Groups of Atropos to candidates: one test for each rule."""
+"""Groups of Atropos to candidates: one test per rule."""
 
 import json
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def _read(row: Row, **options: Any) -> RowOutcome:
 
 
 def test_a_line_is_a_group() -> None:
-    """Its rollouts compete with each other only, though other lines may ask the same."""
+    """Its rollouts compete only with each other, though other lines may have the same prompt."""
     found = _read(_group("A", "B")).kept
     assert [(one.response[0]["content"], one.score, one.index) for one in found] == [  # type: ignore[index]
         ("A", 1.0, 0),
@@ -64,19 +64,19 @@ def test_a_line_is_a_group() -> None:
     ],
 )
 def test_rollouts_that_are_dropped(more: Row, reason: str) -> None:
-    """Rollouts that the trainer gives no advantage are masked."""
+    """Rollouts to which the trainer gives no advantage are dropped as masked."""
     reading = _read(_group(**more))
     assert (reading.kept, reading.lost) == ([], [reason])
 
 
 def test_keep_rows() -> None:
-    """Masked ones are used if they are asked for."""
+    """--keep-rows uses masked ones."""
     row = _group(overrides=[{"set_advantage_to_zero": True}])
     assert _read(row, keep_rows=frozenset({"masked"})).kept
 
 
 def test_examples_in_the_prompt() -> None:
-    """The mask tells how many turns at the end are the model's."""
+    """The mask shows how many of the last turns are the model's."""
     example = [{"role": "assistant", "content": "a"}, {"role": "user", "content": "Q2"}]
     chat = [*ASKED, *example, {"role": "assistant", "content": "A"}]
     (found,) = _read(_group(messages=[chat])).kept
@@ -124,7 +124,7 @@ def test_groups_of_another_shape_are_bad_rows(more: Row, field: str) -> None:
 
 
 def test_tokens_beyond_the_tokenizer() -> None:
-    """It is the tokenizer of another model."""
+    """Unknown token IDs are rejected, since they indicate another model's tokenizer."""
     row = _group(tokens=[[1, 2, 40]], masks=[[NOT, NOT, 40]], messages=None)
     with pytest.raises(BadField, match="less than 27: --tokenizer"):
         _read(row, decoder=_Letters())

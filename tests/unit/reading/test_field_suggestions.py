@@ -51,6 +51,6 @@ def test_what_is_offered(row: dict[str, Any], missing: tuple[str, ...], offered:
     ],
 )
 def test_comparisons(row: dict[str, Any], offered: str | None) -> None:
-    """Two answers and a label whose meaning is known, under names of any such columns."""
+    """Two answers and a label of known meaning are offered, under any such column names."""
     found = [" ".join(words[1::2]) for words in comparisons(row)]
     assert found == ([offered] if offered else [])

@@ -116,7 +116,7 @@ def test_samples_that_are_dropped(more: Row, reason: str) -> None:
 
 @pytest.mark.parametrize("reason", [{"type": "max_tokens"}, ["max_tokens"], 7])
 def test_a_stop_reason_of_another_type_is_no_limit(reason: Any) -> None:
-    """It may be an object or a list, which no set can contain."""
+    """An object or a list as stop reason is ignored, though it is not hashable."""
     assert _only(_sample(output={"choices": [{"stop_reason": reason}]})).response
 
 

@@ -1,4 +1,4 @@
-"""Samples of lm-eval to candidates: one test for each rule."""
+"""Samples of lm-eval to candidates: one test per rule."""
 
 import json
 from typing import Any
@@ -28,7 +28,7 @@ def _read(row: Row, *scores: str) -> RowOutcome:
 
 
 def test_an_answer_is_a_candidate() -> None:
-    """Its group is the document with its target."""
+    """The group is the document with its target."""
     (found,) = _read(_row("A")).kept
     assert (found.prompt, found.response, found.score, found.meta) == ("Q", "A", 1.0, None)
     assert json.loads(found.group)[0] == 3
@@ -50,7 +50,7 @@ def test_an_answer_is_a_candidate() -> None:
     ],
 )
 def test_of_which_answer_a_metric_is(row: Row, scores: dict[str, float]) -> None:
-    """All other answers have no score."""
+    """Answers to which the metric does not apply have no score."""
     found = _read(row)
     assert {
         one.response: one.score for one in found.kept if isinstance(one.response, str)
@@ -59,7 +59,7 @@ def test_of_which_answer_a_metric_is(row: Row, scores: dict[str, float]) -> None
 
 
 def test_metrics_and_filters() -> None:
-    """Several metrics end the run; a filter that is not named drops the row."""
+    """Several metrics stop the run; a filter that is not named drops the row."""
     row = _row("A", used="strict", metrics=["acc", "f1"], f1=0.5)
     with pytest.raises(TwoReadings) as caught:
         _read(row)
@@ -72,7 +72,7 @@ def test_metrics_and_filters() -> None:
 
 
 def test_filters_of_several_rows() -> None:
-    """The same answer has a metric for each filter: one of them must be named."""
+    """An answer has a metric per filter, one of which must be named."""
     facts = CrossRowFacts()
     facts.add(_read(_row("A", used="strict")).facts)
     with pytest.raises(TwoReadings) as caught:
@@ -82,7 +82,7 @@ def test_filters_of_several_rows() -> None:
 
 
 def test_what_was_sent() -> None:
-    """A request to a chat API is the JSON text of its messages; older rows have a list."""
+    """A request to a chat API is its messages as JSON text; older rows have a list."""
     chat = [{"role": "user", "content": "Q"}]
     sent = {"gen_args_0": {"arg_0": json.dumps(chat)}}
     assert _read(_row("A", arguments=sent)).kept[0].prompt == chat
@@ -100,5 +100,5 @@ def test_what_was_sent() -> None:
     ],
 )
 def test_likelihoods_are_no_answers(row: Row) -> None:
-    """Multiple-choice tasks have a number for each given answer."""
+    """Multiple-choice tasks, which have a number for each given answer, are dropped."""
     assert _read(row).lost == ["no_response"]

@@ -1,4 +1,4 @@
-"""Episodes of rLLM to candidates: one test for each rule."""
+"""Episodes of rLLM to candidates: one test per rule."""
 
 import json
 from typing import Any
@@ -36,7 +36,7 @@ def _read(row: Row, **options: Any) -> RowOutcome:
 
 
 def test_a_trajectory_is_a_candidate() -> None:
-    """The group has the task and the agent; the number of the rollout is the index."""
+    """The group is the task and the agent; the number of the rollout is the index."""
     (found,) = _read(_episode()).kept
     assert [turn["content"] for turn in found.prompt] == ["S", "Q"]  # type: ignore[index]
     assert found.response == [{"role": "assistant", "content": "A"}]
@@ -59,25 +59,25 @@ def test_a_trajectory_is_a_candidate() -> None:
     ],
 )
 def test_trajectories_that_are_dropped(row: Row, reason: str) -> None:
-    """An episode that failed has a reward of 0, which means nothing."""
+    """The reward of 0 of a failed episode has no meaning, so its trajectories are dropped."""
     reading = _read(row)
     assert (reading.kept, reading.lost) == ([], [reason])
 
 
 @pytest.mark.parametrize(("reason", "row"), [("failed", "error"), ("no_response", "env_done")])
 def test_episodes_without_trajectories(reason: str, row: str) -> None:
-    """The row is counted."""
+    """A row without trajectories is dropped with a reason."""
     assert _read(_episode(trajectories=[], termination_reason=row)).row_lost == reason
 
 
 @pytest.mark.parametrize(("reason", "ended"), [("failed", "error"), ("incomplete", "timeout")])
 def test_keep_rows(reason: str, ended: str) -> None:
-    """They are used if they are asked for."""
+    """--keep-rows uses them anyway."""
     assert _read(_episode(termination_reason=ended), keep_rows=frozenset({reason})).kept
 
 
 def test_steps() -> None:
-    """Each has the whole conversation so far; an assistant turn that no step ends with is told."""
+    """Each step has the whole conversation so far; an inserted assistant turn gives a note."""
     second = _step(*ASKED, SAID, ("user", "seen"), ("assistant", "B"))
     (found,) = _read(_episode(_trajectory(_step(*ASKED, SAID), second))).kept
     assert [turn["content"] for turn in found.response] == ["A", "seen", "B"]  # type: ignore[index]
@@ -86,7 +86,7 @@ def test_steps() -> None:
 
 
 def test_agents_and_tasks_are_apart() -> None:
-    """A judge is scored for something else than a solver."""
+    """Other agents and tasks have other groups, since a judge's score is not a solver's."""
     rows = [_episode(), _episode(_trajectory(name="judge")), _episode(task_hash="g")]
     assert len({_read(row).kept[0].group for row in [*rows, _episode(episode_id="u:3")]}) == 4
 

@@ -221,7 +221,7 @@ def test_words_bring_their_thinking(key: str) -> None:
     ],
 )
 def test_whose_words_have_thinking(row: Any, path: str, *, response: bool) -> None:
-    """Only assistant messages have reasoning; without a role, the row counts as one."""
+    """Reasoning is that of assistant messages; a row is one only if its role says so."""
     (one,) = _kept({**row, "score": 1}, path, "score")
     assert isinstance(one.response, list) is response
 

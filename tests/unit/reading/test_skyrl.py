@@ -1,4 +1,4 @@
-"""Rollouts of SkyRL to candidates: one test for each rule."""
+"""Rollouts of SkyRL to candidates: one test per rule."""
 
 import json
 from typing import Any
@@ -32,7 +32,7 @@ def _read(row: dict[str, Any], **options: Any) -> RowOutcome:
 
 
 def test_a_row_is_a_candidate() -> None:
-    """The prompt is text that a template rendered; the answer has no token that ends it."""
+    """The prompt is rendered text; the answer has no end-of-turn token."""
     (found,) = _read(_row()).kept
     assert (found.prompt, found.response, found.score) == (ASKED, "A", 0.5)
     assert found.meta == {"prompt_rendered": True}
@@ -53,18 +53,18 @@ def test_a_row_is_a_candidate() -> None:
     ],
 )
 def test_rollouts_that_are_dropped(more: dict[str, Any], reason: str) -> None:
-    """Whatever their score."""
+    """Such rollouts are dropped, whatever their score."""
     assert _read(_row(**more)).lost == [reason]
 
 
 @pytest.mark.parametrize(("reason", "stop"), [("failed", "abort"), ("incomplete", "length")])
 def test_keep_rows(reason: str, stop: str) -> None:
-    """They are used if they are asked for."""
+    """--keep-rows uses them anyway."""
     assert _read(_row(stop_reason=stop), keep_rows=frozenset({reason})).kept
 
 
 def test_rewards_of_tokens() -> None:
-    """They are added up, also where --score names them."""
+    """They are added up, also if --score names them."""
     row = _row(score=[0.0, 0.25, 0.5])
     assert _read(row).kept[0].score == 0.75
     assert _read(row, scores=(("score", 2.0),)).kept[0].score == 1.5
@@ -74,13 +74,13 @@ def test_rewards_of_tokens() -> None:
 
 
 def test_hidden_tasks_are_apart() -> None:
-    """What the environment was given tells tasks with one prompt apart."""
+    """Rows with the same prompt but other data for the environment have other groups."""
     rows = [_row(), _row(env_extras={"a": 2}), _row(data_source="c"), _row(env_class="f")]
     assert len({_read(row).kept[0].group for row in rows}) == 4
 
 
 def test_several_turns() -> None:
-    """The environment's turns are not what the model said; with the template, they are messages."""
+    """Environment turns are separate from the model's; with the template, they are messages."""
     row = _row(output_response=f"A<|im_end|>{SEEN}B<|im_end|>")
     (found,) = _read(row).kept
     assert [turn["content"] for turn in found.response] == ["A", SEEN, "B"]  # type: ignore[index]
@@ -100,7 +100,7 @@ def test_several_turns() -> None:
     ],
 )
 def test_turns_in_an_answer(asked: str, said: str, turns: list[str]) -> None:
-    """Where the prompt's own generation prompt and a token that ends a turn show them."""
+    """Turns are found by the prompt's own generation prompt and end-of-turn tokens."""
     assert turns_in(asked, said) == turns
 
 
@@ -109,5 +109,5 @@ def test_turns_in_an_answer(asked: str, said: str, turns: list[str]) -> None:
     [("A<|im_end|>\n", "A"), ("A</s><|endoftext|>", "A"), ("A<|im_end|> B", "A<|im_end|> B")],
 )
 def test_the_end_of_an_answer(text: str, said: str) -> None:
-    """Templates add it again."""
+    """The end-of-turn token is removed, since templates add it again."""
     assert without_end(text) == said

@@ -1,4 +1,4 @@
-"""Rows of UltraFeedback to candidates: one test for each rule."""
+"""Rows of UltraFeedback to candidates: one test per rule."""
 
 import json
 from typing import Any
@@ -27,7 +27,7 @@ def _read(row: Row, **options: Any) -> RowOutcome:
 
 
 def test_the_mean_of_the_ratings_counts() -> None:
-    """overall_score is 10 where the judge gave 1, so it counts only if it is named."""
+    """overall_score is 10 where the judge gave 1, so it is used only if it is named."""
     row = _row(_completion("A", 1.25), _completion("B", 4.5))
     assert [one.score for one in _read(row).kept] == [1.25, 4.5]
     named = (("completions[].overall_score", 1.0),)
@@ -35,7 +35,7 @@ def test_the_mean_of_the_ratings_counts() -> None:
 
 
 def test_their_system_prompts_are_left_out_with_a_note() -> None:
-    """All completions compete for the instruction, as in the usual versions of the dataset."""
+    """System prompts are omitted with a note, so all completions compete."""
     row = _row(
         _completion("A", 1, custom_system_prompt="S"), _completion("B", 2, custom_system_prompt="T")
     )
@@ -44,7 +44,7 @@ def test_their_system_prompts_are_left_out_with_a_note() -> None:
 
 
 def test_losses() -> None:
-    """A completion without ratings, an empty one, and a row without any."""
+    """Completions without ratings or text, and rows without completions, are counted."""
     found = _read(_row(_completion("A", None), _completion("", 3)))
     assert (found.kept, found.lost) == ([], ["no_score", "empty_answer"])
     assert _read(_row()).kept == []
@@ -60,5 +60,5 @@ def test_losses() -> None:
     ],
 )
 def test_recognised_by_content(row: Row, source: str) -> None:
-    """Other rows with completions are rows of the user's own."""
+    """Other rows with completions are generic rows."""
     assert source_of(json.dumps(row).encode()) == source

@@ -202,7 +202,7 @@ def test_the_step_of_training_is_kept() -> None:
 
 @pytest.mark.parametrize("condition", [{"type": "max_turns"}, ["max_turns"], 7])
 def test_a_stop_condition_of_another_type_is_no_limit(condition: Any) -> None:
-    """It may be an object or a list, which no set can contain."""
+    """An object or a list as stop condition is ignored, though it is not hashable."""
     assert _only(_episode(_trace(stop_condition=condition))).response
 
 

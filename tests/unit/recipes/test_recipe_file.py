@@ -303,9 +303,9 @@ def test_tables_list_all_keys(table: str) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_of_a_command_has_its_key(command: str) -> None:
-    """What the command line can say of a step, of reading and of writing, recipes can say.
+    """Recipes have a key for every option about a step, about reading and about writing.
 
-    Where a run takes place is no part of a recipe.
+    Options about where a run takes place are not part of a recipe.
     """
     options = {option.key for option in options_of(COMMANDS[command])}
     own = _known(GROUPS.get(command, ()))
