@@ -40,7 +40,7 @@ def test_their_system_prompts_are_left_out_with_a_note() -> None:
         _completion("A", 1, custom_system_prompt="S"), _completion("B", 2, custom_system_prompt="T")
     )
     assert {one.prompt if isinstance(one.prompt, str) else "" for one in _read(row).kept} == {"Q"}
-    assert "custom_system_prompt" in open_reader([], ReadOptions(), "in.jsonl").notes[0]
+    assert "custom_system_prompt" in open_reader([b"{}"], ReadOptions(), "in.jsonl").notes[0]
 
 
 def test_losses() -> None:
