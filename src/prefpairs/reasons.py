@@ -159,6 +159,7 @@ PAIR_NOTICES = {
     "answer_repeated": "an answer of several pairs is written once",
     "label_contradicted": "an answer that one pair chooses and another rejects was omitted",
     "prompt_head_cut": "tokens at the start of the prompt were removed (--keep-end)",
+    "tokens_cut": "tokens beyond --max-tokens were cut off (--truncate)",
     "answer_form_left_out": "the request's settings for the form of the answer were omitted "
     "(tool_choice, text.format, response_format)",
     "history_left_out": "only the last message of the prompt is written (--last-message)",

@@ -337,6 +337,43 @@ def test_hints_of_traces(run: Any, tmp_path: Path) -> None:
         assert site.removesuffix("<|im_end|>") == counted["student_site_text"]
 
 
+def test_batch_of_traces(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shapes that another program counted, in one batch; its hints come from a function."""
+    template, traces = tmp_path / "chat.jinja", tmp_path / "t.jsonl"
+    template.write_text(CHATML, "utf-8")
+    told = "', '.join(meta['available_tools'])"
+    function = f"def hint(kind, meta):\n    return 'Available: ' + {told} + '.'\n"
+    (tmp_path / "composer_hints.py").write_text(function, "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    given = [json.loads(line) for line in (COMPOSER / "traces.jsonl").read_bytes().splitlines()]
+    for trace in given:
+        for turn in trace["turns"]:
+            turn.pop("tool_call", None)
+    traces.write_text("".join(f"{json.dumps(trace)}\n" for trace in given), "utf-8")
+    words = ["--to", "composer", "--tokenizer", COMPOSER / "tokenizer.json", "--template", template]
+    ran = run("export", *words, "--hint-generator", "composer_hints:hint", traces)
+    (batch,) = ran.rows
+    expected = json.loads((COMPOSER / "offset_comparison.json").read_bytes())
+    lengths = [sum(row) for row in batch["attention_mask"]]
+    assert lengths == [expected[f"trace{number}"]["student_len_exact"] for number in range(2)]
+    chosen = [sum(row) for row in batch["dpo_chosen_attention_mask"]]
+    assert chosen == [expected[f"dpo{number}"]["exact_tokens"] for number in range(3)]
+    assert len(batch["input_ids"][0]) == len(batch["ctx_teacher_input_ids"][0])
+    assert batch["pair_trace"] == [0, 0, 1]
+    names = json.loads((COMPOSER / "vocab.json").read_bytes())
+    text_of = {number: name for name, number in names.items()}
+    for number in range(2):
+        for who, ids in (("student", "input_ids"), ("teacher", "ctx_teacher_input_ids")):
+            both = zip(
+                batch[f"{who}_response_idx"][number],
+                batch[f"{who}_response_valid"][number],
+                strict=True,
+            )
+            site = "".join(text_of[batch[ids][number][place]] for place, real in both if real)
+            counted = expected[f"trace{number}"]["student_site_text"]
+            assert site.removesuffix("<|im_end|>") == counted
+
+
 # Rows whose fields are guessed --------------------------------------------------------------
 
 GUESSED = ["openai", "skyrl", "rllm", "atropos", "art", "lm-eval", "swe", "ultrafeedback"]

@@ -1,6 +1,7 @@
 """Hints: whatever the traces, both sequences have the same tokens where they are compared."""
 
 import json
+from functools import partial
 from typing import Any
 
 from hypothesis import given
@@ -9,18 +10,20 @@ from run_in_process import Collected, Row, lines_of, named_files
 from small_tokenizer import CHAT, END, PIECES, TEXTS, TOKENS, decoded
 
 from hypothesis_examples import examples
+from prefpairs.chat.hints import hint_of
 from prefpairs.chat.template import TemplateFacts
 from prefpairs.engine.pair_io import WHOLE
 from prefpairs.ledger import Ledger
 from prefpairs.plan import InputPlan, Plan, TracePlan
-from prefpairs.targets.base import TraceOptions
+from prefpairs.targets.base import TraceForm
 from prefpairs.targets.sdpo import TARGET
 from run_plans import run_plan
 
 assert TOKENS.encode is not None
 FACTS = TemplateFacts("dict", reasoning=True, system=True)
 HINTS = {"known": "Try {what} \u00e9 assistant", "bare": "No."}
-OPTIONS = TraceOptions(encode=TOKENS.encode, chat=CHAT, facts=FACTS, hints=HINTS)
+HINT = partial(hint_of, hints=HINTS)
+OPTIONS = TraceForm(encode=TOKENS.encode, chat=CHAT, facts=FACTS, hint=HINT)
 
 ERRORS: Any = st.sampled_from([{}, {}, {"tool_error": "bare"}, {"tool_error": "unheard of"}])
 ERRORS |= st.builds(lambda what: {"tool_error": "known", "error_meta": {"what": what}}, PIECES)

@@ -56,6 +56,19 @@ def padded(
     }
 
 
+IGNORED = -100
+"""The label of tokens that are not trained on, as losses of PyTorch ignore it by default."""
+
+
+def labels_of(ids: Sequence[int], mask: Sequence[int]) -> list[int]:
+    """The ids that are trained on, and IGNORED for all others.
+
+    >>> labels_of([5, 6, 7], [0, 1, 1])
+    [-100, 6, 7]
+    """
+    return [one if own else IGNORED for one, own in zip(ids, mask, strict=True)]
+
+
 def tokens_given(tokens: Mapping[str, Any]) -> TokenSide:
     """The ids that came with a rollout; its mask may be of the answer, or of prompt and answer."""
     ids: Any = tokens.get("ids")

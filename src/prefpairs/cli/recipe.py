@@ -29,7 +29,7 @@ from prefpairs.stages.sample import Sample
 from prefpairs.stages.split import Split
 from prefpairs.strategies.options import PairOptions
 from prefpairs.submit.submit_options import SubmitOptions, flattened
-from prefpairs.targets.export_options import ExportOptions
+from prefpairs.targets.export_options import ExportOptions, TraceOptions
 
 _OTHER_NAMES = {"source": "from", "reason": "keep_rows"}
 """What errors call the value of a word, where that is not its name."""
@@ -48,7 +48,7 @@ GROUPS: dict[str, tuple[type, ...]] = {
     "pair": (PairOptions,),
     **{name: (stage,) for name, stage in STAGES.items()},
     "split": (Split, ForTarget, ExportOptions),
-    "export": (ToTargetOrPairs, ExportOptions),
+    "export": (ToTargetOrPairs, ExportOptions, TraceOptions),
     "write": (WriteRecipe,),
     SUBMIT: (SubmitOptions,),
 }

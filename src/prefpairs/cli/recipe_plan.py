@@ -29,14 +29,14 @@ from prefpairs.plan import (
     plan_of_traces,
     sides_by_name,
 )
-from prefpairs.plan.export_plan import ForTarget, ToTargetOrPairs
+from prefpairs.plan.export_plan import ForTarget, ToTargetOrPairs, refuse_trace_options
 from prefpairs.plan.input_plan import PairInputPlan, TempDir
 from prefpairs.plan.write_plan import WriteRecipe
 from prefpairs.stages.base import Stage
 from prefpairs.stages.split import Split
 from prefpairs.strategies.options import PairOptions
 from prefpairs.targets import DEFAULT, OF_TRACES
-from prefpairs.targets.export_options import ExportOptions
+from prefpairs.targets.export_options import ExportOptions, TraceOptions
 
 _MANIFEST = "manifest.json"
 
@@ -114,11 +114,12 @@ def _stages(recipe: Recipe) -> tuple[Sequence[Stage], list[Input]]:
 def _export(recipe: Recipe, temp_dir: str | None) -> ExportPlan | None:
     if "export" not in recipe.tables:
         return None
-    target, form = recipe.groups("export", ToTargetOrPairs, ExportOptions)
+    target, form, traces = recipe.groups("export", ToTargetOrPairs, ExportOptions, TraceOptions)
     with recipe.telling_place("export"):
         plan: ExportPlan | None = target.plan(form, temp_dir)
         if plan is None:
             raise UsageError("[export] names no target", f'to = "{DEFAULT}"')
+        refuse_trace_options(plan.target.name, traces)
         return plan
 
 
@@ -135,10 +136,10 @@ def _split(recipe: Recipe, export: ExportPlan | None) -> tuple[Split | None, lis
 
 def _plan_of_traces(recipe: Recipe, write: WriteRecipe) -> Plan:
     inputs, _ = recipe.groups("read", PairInputPlan, TempDir)
-    target, form = recipe.groups("export", ToTargetOrPairs, ExportOptions)
+    target, form, traces = recipe.groups("export", ToTargetOrPairs, ExportOptions, TraceOptions)
     _check_destination(recipe, write)
     with recipe.telling_place("export"):
-        plan = plan_of_traces(str(target.to), inputs, form, write)
+        plan = plan_of_traces(str(target.to), inputs, form, traces, write)
     return replace(plan, manifest=_manifest(recipe, write))
 
 

@@ -20,7 +20,8 @@ from prefpairs.files.open_input import open_input
 from prefpairs.files.output import Output
 from prefpairs.files.parquet_writer import Table
 from prefpairs.ledger import Ledger, StageCounts, Step
-from prefpairs.model.json_codec import encode_line
+from prefpairs.model.candidate import Trace
+from prefpairs.model.json_codec import encode_line, finite
 from prefpairs.model.pair import Pair
 from prefpairs.plan import ExportPlan, InputPlan, TracePlan
 from prefpairs.sources import TRACES, source_named
@@ -219,27 +220,50 @@ def export_traces(plan: InputPlan, traces: TracePlan, output: Output, ledger: Le
     """Write a row for each trace in the inputs, up to the first bad row."""
     read_trace = source_named(TRACES).read_trace
     assert read_trace is not None
-    hints = StageCounts("hints")
-    ledger.stages.append(hints)
+    target, form = traces
+    hints, pairs = StageCounts("hints"), StageCounts("pairs")
+    ledger.stages += [hints, pairs] if target.pairs_as else [hints]
+
+    def read(record: bytes) -> Trace:
+        return read_trace(record, form.score, target.pairs_as is not None)
+
+    waiting: list[Row] = []
     with reading_rows(plan, ledger) as rows:
         for source in plan.inputs:
             with open_input(source) as opened:
                 ledger.sources.append((source.label, TRACES))
-                for record, trace in rows.read(opened.records, read_trace, source.label):
+                for record, trace in rows.read(opened.records, read, source.label):
                     ledger.noticed.update(["surrogate_replaced"] * trace.replaced)
                     try:
-                        row, skipped = traces.target.rows(trace, traces.options)
+                        made = target.row(trace, form)
                     except CannotExport as unfit:
                         ledger.rows_dropped[unfit.reason] += 1
                         continue
                     ledger.rows_used += 1
                     hints.found += len(trace.errors)
-                    hints.dropped.update(skipped)
+                    hints.dropped.update(made.no_hint)
+                    pairs.found += len(trace.pairs) + len(trace.pairs_lost)
+                    pairs.dropped.update(made.pairs_lost)
+                    ledger.noticed.update(made.noticed)
+                    if trace.reward is None and form.score is not None:
+                        ledger.noticed["no_score"] += 1
                     if trace.reward is not None and not isfinite(trace.reward):
                         ledger.noticed["reward_not_finite"] += 1
                     if not rows.failed:
-                        own = {"reward": trace.reward, "trace_id": trace.trace_id}
+                        own = {"reward": finite(trace.reward), "trace_id": trace.trace_id}
                         place = f"{source.label}:{record.number}"
-                        output.write(encode_line({**row, **own, "origin": place}))
+                        waiting.append({**made.row, **own, "origin": place})
                         ledger.traces += 1
+                        if target.batch is None or len(waiting) == form.batch_size:
+                            _write_traces(waiting, traces, output)
+        _write_traces(waiting, traces, output)
         rows.settle()
+
+
+def _write_traces(waiting: list[Row], traces: TracePlan, output: Output) -> None:
+    """Write the rows that wait, one by one or as a batch."""
+    target, form = traces
+    rows = waiting if target.batch is None or not waiting else [target.batch(waiting, form)]
+    for row in rows:
+        output.write(encode_line(row))
+    waiting.clear()

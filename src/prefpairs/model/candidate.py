@@ -1,5 +1,6 @@
 """What a source makes of a row: a candidate (one scored answer to one prompt) or a trace."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from prefpairs.errors import BadField, NotJson
@@ -146,3 +147,6 @@ class Trace(NamedTuple):
     reward: float | None
     trace_id: Any
     replaced: int
+    pairs: Sequence[Any] = ()
+    """The pairs that it holds, if they were asked for, and why others cannot be used."""
+    pairs_lost: Sequence[str] = ()

@@ -12,7 +12,7 @@ from prefpairs.plan.input_plan import InputPlan, PairInputPlan, PairPlan, ReadPl
 from prefpairs.plan.runner_plan import RunnerPlan
 from prefpairs.plan.write_plan import WritePlan
 from prefpairs.sources import TRACES
-from prefpairs.targets.export_options import ExportOptions
+from prefpairs.targets.export_options import ExportOptions, TraceOptions
 
 if TYPE_CHECKING:
     from prefpairs.stages.base import Stage
@@ -90,7 +90,13 @@ def refuse_without_train(sides: Mapping[Input, str]) -> None:
         raise UsageError(f"{problem}, and there is none to train on", "name a file train.jsonl")
 
 
-def plan_of_traces(to: str, inputs: PairInputPlan, form: ExportOptions, write: WritePlan) -> Plan:
+def plan_of_traces(
+    to: str,
+    inputs: PairInputPlan,
+    form: ExportOptions,
+    options: TraceOptions,
+    write: WritePlan,
+) -> Plan:
     """The plan of a target whose rows are made of traces, not of pairs."""
     if inputs.dialect not in ("auto", TRACES):
         raise UsageError(f"--to {to} reads traces: no --from {inputs.dialect}")
@@ -98,7 +104,7 @@ def plan_of_traces(to: str, inputs: PairInputPlan, form: ExportOptions, write: W
         raise UsageError(f"--to {to} writes one file", "-o FILE")
     return Plan(
         read=replace(inputs, dialect="auto").found(),
-        traces=trace_plan(to, form),
+        traces=trace_plan(to, form, options),
         references=references_of(form),
         write=write,
     )

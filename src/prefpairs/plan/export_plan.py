@@ -7,16 +7,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prefpairs.errors import OptionsConflict, UsageError
 from prefpairs.files.input_file import Input
-from prefpairs.option import REQUIRED, one_of, option, options, options_in
+from prefpairs.option import REQUIRED, given_options, one_of, option, options, options_in
 from prefpairs.targets import OF_TRACES, TARGETS, target_named, trace_target_named
-from prefpairs.targets.export_options import FORM, ExportOptions
+from prefpairs.targets.export_options import FORM, ExportOptions, TraceOptions
 
 if TYPE_CHECKING:
+    from prefpairs.chat.hints import Hint
     from prefpairs.chat.template import TemplateFacts
     from prefpairs.chat.token_ids import Tokenization
     from prefpairs.files.tokenizer import Model
     from prefpairs.stages.split import Split
-    from prefpairs.targets.base import Target, TraceOptions, TraceTarget
+    from prefpairs.targets.base import Target, TraceForm, TraceTarget
+
+
+_BATCH = 8
+"""The number of traces in a batch, by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +41,7 @@ class TracePlan(NamedTuple):
     """For which trainer rows are made of traces, and how."""
 
     target: "TraceTarget"
-    options: "TraceOptions"
+    form: "TraceForm"
 
 
 def _to_option(default: Any) -> Any:
@@ -163,28 +168,61 @@ def _reasoning_as(target: "Target", facts: "TemplateFacts | None") -> str:
     return "field" if shown else "text"
 
 
-def trace_plan(to: str, form: ExportOptions) -> TracePlan:
+def trace_plan(to: str, form: ExportOptions, traces: TraceOptions) -> TracePlan:
     """How rows of tokens are made of traces."""
-    from prefpairs.files.option_files import read_hints
-    from prefpairs.targets.base import TraceOptions
+    from prefpairs.targets.base import TraceForm
 
     target = trace_target_named(to)
-    for one in options_in(ExportOptions):
-        if one.field not in target.words and getattr(form, one.field) != one.default:
-            raise OptionsConflict(one.name, f"--to {to}")
+    for group in (form, traces):
+        for name in given_options(group, target.words):
+            raise OptionsConflict(name, f"--to {to}")
     model = _model_of(form)
     path = form.template or (None if model is None else model.template)
     tokens = None if model is None else _tokenization(form, model, path)
     if path is None or tokens is None:
         raise UsageError(f"--to {to} makes tokens", "--tokenizer DIR, the folder of a model")
-    options = TraceOptions(
-        encode=tokens.encode,
-        chat=tokens.chat,
-        facts=facts_at(path),
-        hints={} if form.hints is None else read_hints(form.hints),
-        max_tokens=form.max_tokens,
+    most = [length for length in (form.max_tokens, form.pad_to) if length is not None]
+    return TracePlan(
+        target,
+        TraceForm(
+            encode=tokens.encode,
+            chat=tokens.chat,
+            facts=facts_at(path),
+            hint=_hint(form, traces),
+            max_tokens=min(most, default=None),
+            truncate=form.truncate,
+            labels=form.labels,
+            pad_id=tokens.pad_id,
+            pad_to=form.pad_to,
+            batch_size=traces.batch_size or _BATCH,
+            score=traces.score,
+            pairs=_pairs_of_traces(target.pairs_as, form, traces) if target.pairs_as else None,
+        ),
     )
-    return TracePlan(target, options)
+
+
+def _hint(form: ExportOptions, traces: TraceOptions) -> "Hint":
+    """What gives the hints for errors."""
+    from prefpairs.chat.hints import hint_function, hint_of
+    from prefpairs.files.option_files import read_hints
+
+    if traces.hint_generator is None:
+        return partial(hint_of, hints={} if form.hints is None else read_hints(form.hints))
+    if form.hints is not None:
+        raise OptionsConflict("--hints", "--hint-generator", hint="leave one of them out")
+    return hint_function(traces.hint_generator)
+
+
+def _pairs_of_traces(
+    to: str, form: ExportOptions, traces: TraceOptions
+) -> "tuple[Target, ExportOptions]":
+    """How the pairs in traces become tokens: with the same model, and a length of their own."""
+    most = [length for length in (traces.max_dpo_tokens or form.max_tokens, form.pad_to) if length]
+    own = replace(form, hints=None, pad_to=None, max_tokens=min(most, default=None))
+    if own.max_tokens is None:
+        own = replace(own, truncate=False)
+    plan = export_plan(to, own, None)
+    return plan.target, plan.options
 
 
 def references_of(form: ExportOptions) -> list[Input]:
@@ -205,6 +243,12 @@ def _typed(form: ExportOptions) -> list[str]:
     return typed
 
 
+def refuse_trace_options(to: str, traces: TraceOptions) -> None:
+    """Raise for options about traces where pairs are written."""
+    for name in given_options(traces, set()):
+        raise OptionsConflict(name, f"--to {to}")
+
+
 def _refuse_form(form: ExportOptions, naming: str) -> None:
     """Raise for options about the form of examples where no target is named."""
     typed = _typed(form)
@@ -222,7 +266,7 @@ def _of_pairs(option: str, target: str) -> str:
 
 def _check(form: ExportOptions, target: "Target") -> None:
     """Raise for options that this target does not know."""
-    of_tokens = ("tokenizer", "max_tokens", "keep_end", "pad_to", "hints")
+    of_tokens = ("tokenizer", "max_tokens", "keep_end", "pad_to", "truncate", "labels", "hints")
     for word in ("text", "last_message", "reward", *of_tokens):
         if getattr(form, word) and word not in target.words:
             raise OptionsConflict(f"--{word.replace('_', '-')}", f"--to {target.name}")
@@ -264,6 +308,10 @@ def _tokenization(
     form: ExportOptions, model: "Model | None", template: str | None
 ) -> "Tokenization | None":
     """How tokens are made with a model, and with the chat template of this file."""
+    if form.truncate and form.keep_end:
+        raise OptionsConflict("--truncate", "--keep-end", hint="leave one of them out")
+    if form.truncate and form.max_tokens is None:
+        raise UsageError("--truncate needs to know a length", "--max-tokens N")
     if form.keep_end and form.max_tokens is None and form.pad_to is None:
         raise UsageError("--keep-end needs to know a length", "--max-tokens N, or --pad-to N")
     if model is None:

@@ -68,5 +68,6 @@ class Source(NamedTuple):
     """Whether the paths in options start at the row, rather than at a part of it."""
     advice: Mapping[str, str] = MappingProxyType({})
     """What to do about a reason for which most rows were dropped."""
-    read_trace: "Callable[[bytes], Trace] | None" = None
-    """The trace in a record, for targets that are made from traces."""
+    read_trace: "Callable[[bytes, str | None, bool], Trace] | None" = None
+    """The trace in a record, for targets that are made from traces. Its reward is in a field of
+    this name, if one is named; the pairs that it holds are read if they are asked for."""

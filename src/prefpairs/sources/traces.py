@@ -23,6 +23,7 @@ from prefpairs.model.identity import canonical_json, digest_prompt, group_of_pro
 from prefpairs.model.json_codec import decode_counting, decode_object, encode, finite
 from prefpairs.model.message import Message, Text, as_chat, read_message
 from prefpairs.model.number import read_score, round_score
+from prefpairs.model.path import MISSING, look_up
 from prefpairs.model.question_columns import HISTORY, SYSTEM, UNCERTAIN
 from prefpairs.model.tool_calls import number_calls
 from prefpairs.sources.base import RecordReader, Source
@@ -73,8 +74,8 @@ def recoveries(row: dict[str, Any], turns: list[Message]) -> Iterator[tuple[int,
             told.add(mending)
 
 
-def read_trace(record: bytes) -> Trace:
-    """The trace of a row."""
+def read_trace(record: bytes, score: str | None, with_pairs: bool) -> Trace:
+    """The trace of a row, with its reward in a field, and with the pairs that it holds."""
     value, replaced = decode_counting(record)
     row = expect_object(value)
     turns = turns_of(row)
@@ -89,14 +90,22 @@ def read_trace(record: bytes) -> Trace:
         )
         for place, mending in recoveries(row, turns)
     ]
-    reward = row.get("final_reward")
+    field = score or "final_reward"
+    found = look_up(row, field)
+    reward = None if found is MISSING else found
+    held = RowOutcome()
+    for place, pair in enumerate(_pairs_of(row) if with_pairs else []):
+        sides = _sides(_trace(row, turns), _embedded(row, pair, place))
+        add_pair(*sides, ReadOptions(), "", held)
     return Trace(
         told,
         read_tools(row.get("tools"), "tools"),
         errors,
-        None if reward is None else round_score(read_score(reward, "final_reward")),
+        None if reward is None else round_score(read_score(reward, field)),
         row.get("trace_id"),
         replaced,
+        held.pairs,
+        held.pairs_lost,
     )
 
 

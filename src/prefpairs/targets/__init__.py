@@ -55,7 +55,10 @@ KEY_COLUMNS = (
 HOSTS = ("azure", "together", "fireworks", "openai")
 """What --host may name."""
 
-OF_TRACES = {"sdpo": "traces as tokens, with and without hints before turns that fix an error"}
+OF_TRACES = {
+    "sdpo": "traces as tokens, with and without hints before turns that fix an error",
+    "composer": "batches of traces: GRPO, hint distillation and DPO, as the Composer collator",
+}
 """The targets that are made from traces, not from pairs."""
 
 

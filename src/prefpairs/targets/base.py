@@ -113,15 +113,35 @@ def no_extras(_dataset: Dataset) -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TraceOptions:
+class TraceForm:
     """How traces become rows of tokens."""
 
     encode: "Callable[[str], Encoded]"
     chat: "ChatRenderer"
     facts: "TemplateFacts"
-    hints: Mapping[str, str]
-    """The hint for each kind of error."""
+    hint: Callable[[Any, Any], str | None]
+    """The hint for an error and its details, if there is one."""
     max_tokens: int | None = None
+    truncate: bool = False
+    labels: bool = False
+    pad_id: int = 0
+    pad_to: int | None = None
+    batch_size: int = 8
+    score: str | None = None
+    """The field of the reward, if it is named."""
+    pairs: "tuple[Target, ExportOptions] | None" = None
+    """How the pairs in a trace become rows, for targets that write them."""
+
+
+class TraceRow(NamedTuple):
+    """What became of a trace: its row, and what was lost or changed on the way."""
+
+    row: Row
+    no_hint: Sequence[str] = ()
+    """A reason for each error that got no hint."""
+    pairs_lost: Sequence[str] = ()
+    """A reason for each pair in the trace that was dropped."""
+    noticed: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,8 +149,12 @@ class TraceTarget:
     """A format whose rows are made from traces."""
 
     name: str
-    rows: "Callable[[Trace, TraceOptions], tuple[Row, list[str]]]"
-    """Returns the row of a trace, and a reason for each error that got no hint."""
+    row: "Callable[[Trace, TraceForm], TraceRow]"
+    """Returns the row of a trace. Raises CannotExport if it has none."""
+    batch: Callable[[Sequence[Row], TraceForm], Row] | None = None
+    """Returns one row for the rows of several traces, if that is what is written."""
+    pairs_as: str | None = None
+    """The target whose rows the pairs in traces become, if they are written."""
     words: frozenset[str]
     """The options that it has."""
 

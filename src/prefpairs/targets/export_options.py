@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 FORM = "Export"
 _TOKENS = "Tokens"
+_TRACES = "Traces"
 
 
 @options
@@ -45,11 +46,21 @@ class ExportOptions:
         panel=_TOKENS,
         help="tokens: also write columns padded to N tokens, with attention masks.",
     )
+    truncate: bool = flag(
+        panel=_TOKENS,
+        help="tokens, sdpo, composer: cut off what is beyond --max-tokens, instead of leaving out "
+        "the row. Rows without anything left to train on are still left out.",
+    )
+    labels: bool = flag(
+        panel=_TOKENS,
+        help="tokens, sdpo, composer: also write labels: the ids that are trained on, and -100 "
+        "for all others (ignore_index).",
+    )
     hints: str | None = option(
         None,
         metavar="FILE",
         panel=_TOKENS,
-        help="sdpo: a TOML file with a hint for each kind of error.",
+        help="sdpo, composer: a TOML file with a hint for each kind of error.",
     )
     turns: str = option(
         "auto",
@@ -128,3 +139,40 @@ class ExportOptions:
     """What the chat template was found to support, as a sentence."""
     tokenization: "Tokenization | None" = None
     """How tokens are made, for targets whose rows contain tokens."""
+
+
+@options
+class TraceOptions:
+    """How traces become rows, for targets that are made from traces."""
+
+    score: str | None = option(
+        None,
+        metavar="PATH",
+        panel=_TRACES,
+        help="sdpo, composer: the field of a trace's reward (rlvr_reward_key). Default: "
+        "final_reward.",
+        show_default=False,
+    )
+    hint_generator: str | None = option(
+        None,
+        metavar="MODULE:FUNCTION",
+        panel=_TRACES,
+        help="sdpo, composer: a Python function of yours, instead of --hints. It gets the kind of "
+        "an error and its error_meta, and returns a hint or None.",
+    )
+    batch_size: int | None = option(
+        None,
+        metavar="N",
+        least=1,
+        panel=_TRACES,
+        help="composer: the number of traces in a batch. Default: 8.",
+        show_default=False,
+    )
+    max_dpo_tokens: int | None = option(
+        None,
+        metavar="N",
+        least=1,
+        panel=_TRACES,
+        help="composer: --max-tokens of the pairs in traces. Default: that of traces.",
+        show_default=False,
+    )

@@ -4,7 +4,6 @@ The teacher's sequence has a hint before each turn that recovers from an error; 
 none. Two lists of indexes say which tokens of one sequence are those of the other.
 """
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -16,30 +15,30 @@ from prefpairs.chat.flatten import (
     with_calls_as_text,
     with_reasoning_as_text,
 )
+from prefpairs.chat.hints import Hint
 from prefpairs.chat.model_spans import Span
 from prefpairs.chat.template import TemplateFacts
-from prefpairs.chat.token_ids import tokens_of
+from prefpairs.chat.token_ids import labels_of, tokens_of
 from prefpairs.dataset.row_rules import Row
 from prefpairs.model.candidate import Trace
-from prefpairs.model.json_codec import encode
 from prefpairs.model.message import Message, says_something
-from prefpairs.targets.base import CannotExport, TraceOptions, TraceTarget
-
-_FIELD = re.compile(r"\{(\w+)\}")
-_DEFAULT = "default"
-_UNNAMED = "tool_error"
+from prefpairs.targets.base import CannotExport, TraceForm, TraceRow, TraceTarget
 
 
 class _Tokens(NamedTuple):
-    """A conversation as tokens: a mask of those the model wrote, and the indexes of its turns."""
+    """A conversation as tokens: a mask of those the model wrote, and the indexes of its turns.
+
+    `whole` has the tokens beyond --max-tokens, too.
+    """
 
     ids: list[int]
     mask: list[int]
     turns: list[range]
+    whole: list[int]
 
 
-def row_of(trace: Trace, options: TraceOptions) -> tuple[Row, list[str]]:
-    """The row of a trace, and a reason for each error that got no hint.
+def row_of(trace: Trace, options: TraceForm) -> TraceRow:
+    """The row of a trace.
 
     Raises CannotExport if the trace itself cannot become a row.
     """
@@ -47,7 +46,10 @@ def row_of(trace: Trace, options: TraceOptions) -> tuple[Row, list[str]]:
         raise CannotExport("not_text")
     messages = [_renderable(turn, options.facts) for turn in trace.turns]
     student = _tokenized(messages, trace.tools, options)
-    hinted, skipped = _hinted(trace, options.hints)
+    cut = len(student.whole) > len(student.ids)
+    if cut and not any(student.mask):
+        raise CannotExport("too_many_tokens")
+    hinted, skipped = _hinted(trace, options.hint)
     row: Row = {
         "input_ids": student.ids,
         "response_mask": student.mask,
@@ -57,40 +59,22 @@ def row_of(trace: Trace, options: TraceOptions) -> tuple[Row, list[str]]:
         "student_index": [],
         "teacher_index": [],
     }
-    if not hinted:
-        return row, skipped
-    try:
-        row |= _teacher_columns(messages, trace.tools, hinted, student, options)
-    except CannotExport as unfit:
-        skipped += [unfit.reason] * len(hinted)
-    return row, skipped
+    if options.labels:
+        row["labels"] = labels_of(student.ids, student.mask)
+    if hinted:
+        try:
+            row |= _teacher_columns(messages, trace.tools, hinted, student, options)
+        except CannotExport as unfit:
+            skipped += [unfit.reason] * len(hinted)
+    return TraceRow(row, skipped, noticed=["tokens_cut"] if cut else [])
 
 
-def hint_of(error: Any, meta: Any, hints: Mapping[str, str]) -> str | None:
-    """The hint for a kind of error, with its fields filled in; None if a field is not known.
-
-    >>> hint_of("gone", {"name": "a", "tools": ["b", "c"]}, {"gone": "No {name}. Try {tools}."})
-    'No a. Try b, c.'
-    """
-    hint = hints.get(error if isinstance(error, str) else _UNNAMED, hints.get(_DEFAULT))
-    known = meta if isinstance(meta, dict) else {}
-    if hint is None or not {*_FIELD.findall(hint)} <= known.keys():
-        return None
-    return _FIELD.sub(lambda found: _as_text(known[found[1]]), hint).strip() or None
-
-
-def _as_text(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(_as_text, value))
-    return value if isinstance(value, str) else encode(value).decode()
-
-
-def _hinted(trace: Trace, hints: Mapping[str, str]) -> tuple[dict[int, str], list[str]]:
+def _hinted(trace: Trace, hint_for: Hint) -> tuple[dict[int, str], list[str]]:
     """The hint before each turn that gets one, and the reasons why other errors get none."""
     hinted: dict[int, str] = {}
     skipped: list[str] = []
     for error, details, recovery in trace.errors:
-        hint = hint_of(error, details, hints)
+        hint = hint_for(error, details)
         if recovery is None:
             skipped.append("no_recovery")
         elif not says_something(trace.turns[recovery]):
@@ -107,7 +91,7 @@ def _teacher_columns(
     tools: list[Any] | None,
     hinted: Mapping[int, str],
     student: _Tokens,
-    options: TraceOptions,
+    options: TraceForm,
 ) -> Row:
     """The columns of the sequence with hints, and the indexes of the tokens that both share."""
     with_hints: list[Message] = []
@@ -123,24 +107,33 @@ def _teacher_columns(
         if place in hinted:
             ours += student.turns[number]
             theirs += teacher.turns[number]
-    if [student.ids[at] for at in ours] != [teacher.ids[at] for at in theirs]:
+    if [student.whole[at] for at in ours] != [teacher.whole[at] for at in theirs]:
         raise CannotExport("recovery_tokens_differ")
+    both = [
+        (mine, other)
+        for mine, other in zip(ours, theirs, strict=True)
+        if mine < len(student.ids) and other < len(teacher.ids)
+    ]
+    if not both:
+        raise CannotExport("too_many_tokens")
     return {
         "teacher_input_ids": teacher.ids,
         "teacher_length": len(teacher.ids),
-        "student_index": ours,
-        "teacher_index": theirs,
+        "student_index": [mine for mine, _ in both],
+        "teacher_index": [other for _, other in both],
     }
 
 
-def _tokenized(messages: list[Message], tools: list[Any] | None, options: TraceOptions) -> _Tokens:
+def _tokenized(messages: list[Message], tools: list[Any] | None, options: TraceForm) -> _Tokens:
     spoken = options.chat.rendered_trace(messages, tools)
     encoded = options.encode(spoken.text)
     side = tokens_of(spoken, lambda _: encoded)
     ids = [*side.prompt, *side.ids]
-    if options.max_tokens is not None and len(ids) > options.max_tokens:
+    most = options.max_tokens
+    if most is not None and len(ids) > most and not options.truncate:
         raise CannotExport("too_many_tokens")
-    return _Tokens(ids, [*[0] * len(side.prompt), *side.mask], _places(encoded[1], spoken.spans))
+    mask = [*[0] * len(side.prompt), *side.mask]
+    return _Tokens(ids[:most], mask[:most], _places(encoded[1], spoken.spans), ids)
 
 
 def _places(offsets: Sequence[Span], spans: Sequence[Span]) -> list[range]:
@@ -158,8 +151,12 @@ def _renderable(turn: Message, facts: TemplateFacts) -> Message:
     return with_argument_objects([said])[0] if facts.tool_args == "dict" else said
 
 
-TARGET = TraceTarget(
-    name="sdpo",
-    rows=row_of,
-    words=frozenset({"tokenizer", "template", "hints", "max_tokens"}),
+WORDS = frozenset(
+    {
+        *("tokenizer", "template", "hints", "max_tokens", "truncate", "labels"),
+        *("score", "hint_generator"),
+    }
 )
+"""The options of targets that are made from traces."""
+
+TARGET = TraceTarget(name="sdpo", row=row_of, words=WORDS)

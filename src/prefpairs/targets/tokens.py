@@ -8,9 +8,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from prefpairs.chat.token_ids import (
+    IGNORED,
     TokenSide,
     are_ids,
     is_mask,
+    labels_of,
     padded,
     tokens_given,
     tokens_of,
@@ -27,7 +29,8 @@ from prefpairs.targets.trl import PROVENANCE, SPLITS, provenance
 
 def rows(example: Example, options: ExportOptions) -> list[Row]:
     """The row of an example."""
-    chosen, rejected = _sides(example, options)
+    whole = _sides(example, options)
+    chosen, rejected = (_truncated(side, options) for side in whole)
     if chosen.prompt != rejected.prompt:
         raise CannotExport("prompt_ids_differ")
     if chosen.ids == rejected.ids or _trained_ids(chosen) == _trained_ids(rejected):
@@ -48,11 +51,32 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
     }
     if cut:
         row["prompt_cut"] = cut
+    if (chosen, rejected) != whole:
+        row["tokens_cut"] = sum(len(side.ids) for side in whole) - len(chosen.ids + rejected.ids)
     if options.pad_to is not None:
         pad = 0 if options.tokenization is None else options.tokenization.pad_id
         row |= padded("chosen", prompt, chosen, options.pad_to, pad)
         row |= padded("rejected", prompt, rejected, options.pad_to, pad)
+    if options.labels:
+        row |= _labels("chosen", prompt, chosen, options.pad_to)
+        row |= _labels("rejected", prompt, rejected, options.pad_to)
     return [row | provenance(example)]
+
+
+def _truncated(side: TokenSide, options: ExportOptions) -> TokenSide:
+    """A side without the tokens beyond --max-tokens, if they are to be cut off."""
+    if not options.truncate or options.max_tokens is None:
+        return side
+    left = max(options.max_tokens - len(side.prompt), 0)
+    if not left:
+        raise CannotExport("too_many_tokens")
+    return side._replace(ids=side.ids[:left], mask=side.mask[:left])
+
+
+def _labels(name: str, prompt: list[int], side: TokenSide, length: int | None) -> Row:
+    """The labels of one side, as long as its other columns."""
+    known = [*[IGNORED] * len(prompt), *labels_of(side.ids, side.mask)]
+    return {f"{name}_labels": known + [IGNORED] * ((length or 0) - len(known))}
 
 
 def keeps(pair: Pair, options: ExportOptions) -> bool:
@@ -128,7 +152,8 @@ def _agrees(row: Row, name: str, side: TokenSide) -> bool:
 
 def changes(written: list[Row]) -> frozenset[str]:
     """The reason codes of what was changed when these rows were made."""
-    return frozenset({"prompt_head_cut"} if any("prompt_cut" in row for row in written) else ())
+    found = {column for row in written for column in row}
+    return frozenset(code for column, code in _CUTS.items() if column in found)
 
 
 def extras(dataset: Dataset) -> Mapping[str, str]:
@@ -142,11 +167,13 @@ _PADDED = [
     for side in ("chosen", "rejected")
     for name in ("input_ids", "attention_mask", "response_mask")
 ]
+_CUTS = {"prompt_cut": "prompt_head_cut", "tokens_cut": "tokens_cut"}
 COLUMNS: dict[str, Any] = {
     **dict.fromkeys(_IDS),
     **dict.fromkeys(("chosen_length", "rejected_length")),
-    "prompt_cut": 0,
+    **dict.fromkeys(_CUTS, 0),
     **dict.fromkeys(_PADDED),
+    **dict.fromkeys(("chosen_labels", "rejected_labels")),
     **PROVENANCE,
 }
 
@@ -160,6 +187,6 @@ TARGET = Target(
     extra_names=("README.md",),
     supports=ChatSupport(calls=True, results=True, tools=True, reasoning=True, later_turns=True),
     tool_args="dict",
-    words=frozenset({"tokenizer", "max_tokens", "keep_end", "pad_to"}),
+    words=frozenset({"tokenizer", "max_tokens", "keep_end", "pad_to", "truncate", "labels"}),
     rules=Rules(needs=dict.fromkeys(_IDS, frozenset({"list"})), read=read, check=check),
 )

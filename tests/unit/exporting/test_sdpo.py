@@ -1,31 +1,34 @@
 """Rows for distillation with hints: one test per rule."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 from target_rows import CHATML, calling, letters, model, system, told, user
 
+from prefpairs.chat.hints import hint_of
 from prefpairs.chat.model_spans import ChatRenderer
 from prefpairs.chat.template import TemplateFacts
 from prefpairs.dataset.row_rules import Row
 from prefpairs.model.candidate import ToolError, Trace
-from prefpairs.targets.base import CannotExport, TraceOptions
-from prefpairs.targets.sdpo import hint_of, row_of
+from prefpairs.targets.base import CannotExport, TraceForm
+from prefpairs.targets.sdpo import row_of
 
-HINTS = {"gone": "Not {name}!", "other": "Hm."}
+HINT = partial(hint_of, hints={"gone": "Not {name}!", "other": "Hm."})
 TURNS = [system("S"), user("Q"), model("try a"), told("no a"), model("try b"), model("done")]
 ERROR = ToolError("gone", {"name": "a"}, 4)
 
 
-def _options(source: str = CHATML, **more: Any) -> TraceOptions:
+def _options(source: str = CHATML, **more: Any) -> TraceForm:
     facts = TemplateFacts("dict", reasoning=True, system=True)
-    asked = {"encode": letters, "chat": ChatRenderer(source, {}), "facts": facts, "hints": HINTS}
-    return TraceOptions(**{**asked, **more})
+    asked = {"encode": letters, "chat": ChatRenderer(source, {}), "facts": facts, "hint": HINT}
+    return TraceForm(**{**asked, **more})
 
 
 def _row(*errors: ToolError, turns: Any = None, **more: Any) -> tuple[Row, list[str]]:
     trace = Trace(turns or TURNS, None, [*errors], None, None, 0)
-    return row_of(trace, _options(**more))
+    made = row_of(trace, _options(**more))
+    return made.row, [*made.no_hint]
 
 
 def _text(ids: list[int]) -> str:
@@ -145,3 +148,36 @@ def test_hints(error: Any, meta: Any, hint: str | None) -> None:
     """Fields are filled in, and other braces stay."""
     assert hint_of(error, meta, {"a": "{x} {y", "tool_error": "failed", "blank": " "}) == hint
     assert hint_of("none", None, {"default": "any"}) == "any"
+
+
+def test_truncated() -> None:
+    """Both sequences end at the length, and their indexes still name the same tokens."""
+    whole, _ = _row(ERROR)
+    most = whole["teacher_index"][3]
+    row, skipped = _row(ERROR, max_tokens=most, truncate=True)
+    assert row["input_ids"] == whole["input_ids"][:most]
+    assert row["response_mask"] == whole["response_mask"][:most]
+    assert row["teacher_input_ids"] == whole["teacher_input_ids"][:most]
+    assert (row["length"], row["teacher_length"]) == (most, most)
+    assert _at(row, "student") == _at(row, "teacher") == "try"
+    assert skipped == []
+    trace = Trace(TURNS, None, [], None, None, 0)
+    assert row_of(trace, _options(max_tokens=most, truncate=True)).noticed == ["tokens_cut"]
+    assert row_of(trace, _options(max_tokens=9999, truncate=True)).noticed == []
+
+
+def test_truncated_until_nothing_is_left() -> None:
+    """A recovery beyond the length gets no hint; a trace without tokens of the model is dropped."""
+    whole, _ = _row(ERROR)
+    row, skipped = _row(ERROR, max_tokens=whole["student_index"][0], truncate=True)
+    assert (row["teacher_index"], skipped) == ([], ["too_many_tokens"])
+    with pytest.raises(CannotExport) as caught:
+        _row(ERROR, max_tokens=whole["response_mask"].index(1), truncate=True)
+    assert caught.value.reason == "too_many_tokens"
+
+
+def test_labels() -> None:
+    """Ids under the mask, -100 elsewhere."""
+    row, _ = _row(labels=True)
+    both = zip(row["input_ids"], row["response_mask"], strict=True)
+    assert row["labels"] == [one if own else -100 for one, own in both]

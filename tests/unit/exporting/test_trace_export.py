@@ -2,30 +2,37 @@
 
 import json
 import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rows_and_output import Lines
 
+from prefpairs.chat.hints import hint_of
 from prefpairs.chat.model_spans import ChatRenderer
 from prefpairs.chat.template import TemplateFacts
+from prefpairs.dataset.row_rules import Row
 from prefpairs.engine.pair_io import WHOLE
 from prefpairs.errors import BadRecords, NothingCameOut
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
+from prefpairs.model.candidate import Trace
 from prefpairs.plan import InputPlan, Plan, TracePlan
-from prefpairs.targets.base import TraceOptions
+from prefpairs.targets import sdpo
+from prefpairs.targets.base import TraceForm, TraceRow
 from prefpairs.targets.sdpo import TARGET
 from run_plans import run_plan
 
 SOURCE = "{%- for m in messages %}{{- '<' + m.role + '>' + m.content + '</>' }}{%- endfor %}"
 SOURCE += "{{- '<assistant>' if add_generation_prompt }}"
-OPTIONS = TraceOptions(
+OPTIONS = TraceForm(
     encode=lambda text: ([*map(ord, text)], [(at, at + 1) for at in range(len(text))]),
     chat=ChatRenderer(SOURCE, {}),
     facts=TemplateFacts("dict", reasoning=True, system=True),
-    hints={"gone": "Hint."},
+    hint=partial(hint_of, hints={"gone": "Hint."}),
 )
 ASKED = {"role": "user", "content": "Q"}
 TURNS = [ASKED, {"role": "assistant", "content": "a"}, {"role": "tool", "content": "no"}]
@@ -33,12 +40,14 @@ TURNS += [{"role": "assistant", "content": "b", "tool_error": "gone"}]
 TRACE = {"trace_id": "t", "final_reward": 0.1 + 0.2, "turns": TURNS}
 
 
-def _run(folder: Path, *rows: Any, **words: Any) -> tuple[list[dict[str, Any]], Ledger]:
+def _run(
+    folder: Path, *rows: Any, traces: TracePlan | None = None, **words: Any
+) -> tuple[list[dict[str, Any]], Ledger]:
     path = folder / "t.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
     output, ledger = Lines(), Ledger()
     read = InputPlan(inputs=find_inputs([str(path)]), **words)
-    plan = Plan(read=read, traces=TracePlan(TARGET, OPTIONS))
+    plan = Plan(read=read, traces=traces or TracePlan(TARGET, OPTIONS))
     try:
         run_plan(plan, {WHOLE: output}, ledger)
     finally:
@@ -66,6 +75,41 @@ def test_rewards_that_are_no_numbers(tmp_path: Path) -> None:
     )
     assert [row["reward"] for row in rows] == [None] * 3
     assert ledger.noticed == {"reward_not_finite": 2}
+
+
+@pytest.mark.parametrize(
+    ("score", "reward", "noticed"),
+    [("passed", 1.0, 0), ("judge.score", 0.25, 0), ("none", None, 1), (None, 0.3, 0)],
+)
+def test_rewards_of_another_field(
+    tmp_path: Path, score: str | None, reward: float | None, noticed: int
+) -> None:
+    """The one that is named; rows without it are counted."""
+    row = {**TRACE, "passed": True, "judge": {"score": 0.25}}
+    (made,), ledger = _run(tmp_path, row, traces=TracePlan(TARGET, replace(OPTIONS, score=score)))
+    assert (made["reward"], ledger.noticed["no_score"]) == (reward, noticed)
+
+
+def test_batches(tmp_path: Path) -> None:
+    """As many traces as were asked for, and the rest; pairs are counted with their losses."""
+    seen = []
+
+    def batch(rows: Sequence[Row], _form: TraceForm) -> Row:
+        seen.append(len(rows))
+        return {"ids": [row["trace_id"] for row in rows]}
+
+    def row_of(trace: Trace, form: TraceForm) -> TraceRow:
+        return sdpo.row_of(trace, form)._replace(pairs_lost=[*trace.pairs_lost, "sides_equal"])
+
+    target = replace(TARGET, batch=batch, row=row_of, pairs_as="tokens")
+    held = {"state_messages": [ASKED], "chosen": "A", "rejected": "B"}
+    rows = [{**TRACE, "trace_id": n, "dpo_pairs": [held, {**held, "chosen": "B"}]} for n in "abc"]
+    form = replace(OPTIONS, batch_size=2)
+    made, ledger = _run(tmp_path, *rows, traces=TracePlan(target, form))
+    assert made == [{"ids": ["a", "b"]}, {"ids": ["c"]}]
+    assert (seen, ledger.traces) == ([2, 1], 3)
+    pairs = ledger.stages[1]
+    assert (pairs.name, pairs.found, pairs.dropped) == ("pairs", 6, {"sides_equal": 6})
 
 
 def test_traces_that_are_no_rows(tmp_path: Path) -> None:

@@ -65,7 +65,15 @@ FORM_WORDS = {
     "max_tokens": 4096,
     "keep_end": True,
     "pad_to": 2048,
+    "truncate": True,
+    "labels": True,
     "hints": "hints.toml",
+}
+TRACE_WORDS = {
+    "score": "passed",
+    "hint_generator": "hints:hint",
+    "batch_size": 4,
+    "max_dpo_tokens": 2048,
 }
 TABLES: dict[str, dict[str, Any]] = {
     "read": {
@@ -153,7 +161,7 @@ TABLES: dict[str, dict[str, Any]] = {
         "for": "trl",
         **FORM_WORDS,
     },
-    "export": {"to": "trl", **FORM_WORDS},
+    "export": {"to": "trl", **FORM_WORDS, **TRACE_WORDS},
     "write": {
         **TELL_WORDS,
         "output": "o.jsonl",

@@ -3,12 +3,12 @@
 from prefpairs.cli.run_with_summary import run_with_summary
 from prefpairs.errors import MeansNothing
 from prefpairs.plan import Plan, plan_of_traces, sides_by_name
-from prefpairs.plan.export_plan import ToTarget, export_plan
+from prefpairs.plan.export_plan import ToTarget, export_plan, refuse_trace_options
 from prefpairs.plan.input_plan import PairInputPlan, TempDir
 from prefpairs.plan.write_plan import WriteDataset
 from prefpairs.sources import TRACES
 from prefpairs.targets import OF_TRACES
-from prefpairs.targets.export_options import ExportOptions
+from prefpairs.targets.export_options import ExportOptions, TraceOptions
 
 
 def export(
@@ -16,6 +16,7 @@ def export(
     target: ToTarget,
     inputs: PairInputPlan,
     form: ExportOptions,
+    traces: TraceOptions,
     temp: TempDir,
     write: WriteDataset,
 ) -> None:
@@ -27,7 +28,8 @@ def export(
     or test become the splits of the dataset.
 
     With --to sdpo, the input is traces. Each becomes a row of tokens: what the model saw, and the
-    same with a hint before each turn that recovers from an error.
+    same with a hint before each turn that recovers from an error. --to composer writes batches of
+    such rows, padded, with the pairs that the traces hold.
 
     Memory: 12 bytes per row (trl-kto: 160 per answer); rows wait in a temporary file until the last
     one is known.
@@ -41,11 +43,12 @@ def export(
         prefpairs export --from ultrafeedback --to nemo-rl uf.parquet --out-dir nemo
     """
     if target.to in OF_TRACES:
-        plan = plan_of_traces(target.to, inputs, form, write)
+        plan = plan_of_traces(target.to, inputs, form, traces, write)
     elif inputs.dialect == TRACES:
         problem = f"--from {TRACES} goes with --to {' or '.join(OF_TRACES)}: traces are no pairs"
         raise MeansNothing(problem, ["--from"], "pair")
     else:
+        refuse_trace_options(target.to, traces)
         read = inputs.found()
         plan = Plan(
             read=read,
