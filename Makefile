@@ -1,4 +1,4 @@
-# `make demo` and `make test` are all that a newcomer needs: each makes what it lacks.
+# `make demo` and `make test` are all that a newcomer needs: each installs what is missing.
 
 PYTHON ?= python3
 TRAINERS ?= all
@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-unexport PYTHONDONTWRITEBYTECODE # else each of a thousand processes would compile the program
+unexport PYTHONDONTWRITEBYTECODE # otherwise each of a thousand processes would compile the program
 .PHONY: demo test quick native wheel try-wheel test-native test-lowest check lint types contract unit stress fuzz test-integration test-browser examples \
 	bench audit constraints bless docs screenshots site sample-data clean
 

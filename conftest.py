@@ -1,4 +1,4 @@
-"""What holds for all tests."""
+"""Settings and checks for all tests."""
 
 import signal
 from collections import Counter
@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-# A shell that runs us in the background has interrupts ignored, nohup has hangups ignored, and so
-# would all that we run.
+# Background jobs of a shell ignore SIGINT, and nohup ignores SIGHUP; programs that we run would
+# inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# How many of a hundred examples `make quick`, `make test` and `make stress` try. How long one takes
-# says more about the machine than about the code.
+# The percentage of examples that `make quick`, `make test` and `make stress` try. There is no
+# deadline per example, since its time depends more on the machine than on the code.
 for profile, share in (("quick", 3), ("usual", 20), ("thorough", 100)):
     settings.register_profile(profile, max_examples=share, deadline=None)
 settings.load_profile("usual")
@@ -23,13 +23,13 @@ settings.load_profile("usual")
 
 @pytest.fixture(name="nothing_held")
 def _nothing_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let small files be read a second time, as large ones are."""
+    """Make small files be read a second time, like large ones."""
     monkeypatch.setattr("prefpairs.files.fetch_records._MOST_HELD", 0)
 
 
 @pytest.fixture(autouse=True)
 def _signals_as_before() -> Iterator[None]:
-    """A test that leaves signals ignored or held would change what later ones see."""
+    """Check that a test leaves no signal ignored or held, which would affect later tests."""
     yield
     held = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     endings = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

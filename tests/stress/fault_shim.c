@@ -1,17 +1,17 @@
 /* Makes one system call of a program fail, fall short or meet a signal; for tests, on Linux.
  *
- * Loaded with LD_PRELOAD. Only calls about FAULT_FOLDER and what lies in it count, or, where
- * FAULT_DESCRIPTOR is set, only those about that descriptor. Each that counts becomes a line
- * "main|worker <pid> <kind>[!] <call> <path>[ -> <path>]" in FAULT_TRACE; so an undisturbed run tells
- * how many there are; those that are struck have the exclamation mark.
+ * Loaded with LD_PRELOAD. Only calls about FAULT_FOLDER and its contents count, or, if
+ * FAULT_DESCRIPTOR is set, only those about that descriptor. Each of them is logged as a line
+ * "main|worker <pid> <kind>[!] <call> <path>[ -> <path>]" in FAULT_TRACE, so that an undisturbed run
+ * gives their number. The exclamation mark is for calls with a fault.
  *
- * FAULT_KINDS   "write" or "open,close,...": the calls that are counted towards FAULT_AT
- * FAULT_AT      the number of the call that is struck, counted from 1; 0: none
+ * FAULT_KINDS   "write" or "open,close,...": the calls that count for FAULT_AT
+ * FAULT_AT      the number of the call that gets the fault, from 1; 0: none
  * FAULT_ACTION  errno (it fails with FAULT_NUMBER), short (it does half of its work),
  *               signal (FAULT_NUMBER is sent to the process just before it),
- *               delay (it comes FAULT_NUMBER milliseconds later)
- * FAULT_STICKY  1: every call after it is struck as well, as on a disk that stays full
- * FAULT_WHO     main (the process that was begun) or worker (those it forks); each process
+ *               delay (it is made FAULT_NUMBER milliseconds later)
+ * FAULT_STICKY  1: every later call gets the fault, too, as on a disk that stays full
+ * FAULT_WHO     main (the process that was started) or worker (those it forks); each process
  *               counts its own calls
  */
 #define _GNU_SOURCE
@@ -75,7 +75,7 @@ static const char *path_of(int fd, char *room) {
     return room;
 }
 
-/* The whole path of a name seen from a folder. */
+/* The full path of a name relative to a folder. */
 static const char *path_at(int fd, const char *name, char *room) {
     if (!name || name[0] == '/') return name ? name : "";
     if (fd != AT_FDCWD) path_of(fd, room);
@@ -91,7 +91,7 @@ static int is_struck_kind(const char *kind) {
     return found && (found == kinds || found[-1] == ',') && (!found[length] || found[length] == ',');
 }
 
-/* Count a call, write it down, and say what becomes of it. */
+/* Count and log a call, and decide what happens to it. */
 static enum outcome met(const char *kind, const char *call, const char *path, const char *other) {
     int worker = getpid() != first;
     if (getpid() != counted) {
@@ -191,7 +191,7 @@ ssize_t write(int fd, const void *data, size_t count) { MOVED(write, "write", fd
 ssize_t pwrite(int fd, const void *data, size_t count, off_t place) { MOVED(pwrite, "write", fd, count, place) }
 ssize_t pwrite64(int fd, const void *data, size_t count, off64_t place) { MOVED(pwrite64, "write", fd, count, place) }
 
-/* Of several pieces half of the first one is moved where a call falls short. */
+/* If a call falls short, half of the first of several buffers is transferred. */
 #define PIECES(name, kind, fd, data, count, ...)                                   \
     enum outcome outcome = met_descriptor(kind, #name, fd);                        \
     if (outcome == FAIL) return -1;                                                \
@@ -236,7 +236,7 @@ int fstat64(int fd, struct stat64 *found) BY_DESCRIPTOR("stat", fstat64, fd, fd,
 int fstatat(int fd, const char *path, struct stat *found, int flags) BY_PATH("stat", fstatat, fd, path, fd, path, found, flags)
 int fstatat64(int fd, const char *path, struct stat64 *found, int flags) BY_PATH("stat", fstatat64, fd, path, fd, path, found, flags)
 
-/* A close that fails has closed all the same, as Linux does it. */
+/* A close that fails has still closed the descriptor, as on Linux. */
 int close(int fd) {
     enum outcome outcome = met_descriptor("close", "close", fd);
     int wanted = errno;
