@@ -68,6 +68,7 @@ NOTICES = {
     "cot and the like) was omitted",
     "items_left_out": "--response selects an item of a list by number, and the other items were "
     "omitted; with [] instead of the number each item is an answer",
+    "not_joined": "no row of a --join file has the same key (--on)",
     "annotators_differ": "annotators preferred opposite answers; the label for all of them decides",
     "inserted_turn": "an answer contains an assistant turn that its model did not write",
     "tools_of_group": "a rollout that names no tools has those of the other rollouts in its group",

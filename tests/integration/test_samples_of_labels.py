@@ -113,3 +113,56 @@ def test_ultrafeedback(tmp_path: Path) -> None:
     known = answer["detail"][0]["pair"]
     scores = pair["chosen_score"], pair["rejected_score"], pair["gap"]
     assert scores == (known["chosen_score"], known["rejected_score"], known["gap"])
+
+
+OBJECTS = ["chat_completions_n4", "batch_output", "responses", "vllm_run_batch_output"]
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_objects_without_prompt_and_score(name: str, tmp_path: Path) -> None:
+    """Each of their answers is counted, and dropped; the error names --join."""
+    answer, path = _answer("openai", f"{name}.jsonl"), SAMPLES / "openai" / f"{name}.jsonl"
+    done = run("pair", str(path))
+    assert (done.returncode, answer["pairs"], answer["usable"]) == (3, 0, 0)
+    assert b"read as openai" in done.stderr
+    assert b"--join FILE --on custom_id" in done.stderr
+    _, summary = _read(path, tmp_path, "--allow-empty", command="extract")
+    assert summary["candidates"]["dropped"] == {"no_prompt": answer["rollouts"]}
+
+
+def test_batch_output_with_its_input(tmp_path: Path) -> None:
+    """Joined by custom_id, it still has no score; with a file of scores it gives pairs."""
+    answer, folder = _answer("openai", "batch_output.jsonl"), SAMPLES / "openai"
+    joined = ("--join", str(folder / "batch_input.jsonl"), "--on", "custom_id")
+    output = folder / "batch_output.jsonl"
+    _, summary = _read(output, tmp_path, *joined, "--allow-empty", command="extract")
+    assert summary["candidates"]["dropped"] == {"no_score": answer["rollouts"]}
+    scores = tmp_path / "scores.jsonl"
+    rows = [{"custom_id": f"q{number}", "scores": [1, 0, 1, 0]} for number in range(2)]
+    scores.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    pairs, _ = _read(output, tmp_path, *joined, "--join", str(scores))
+    asked = {pair["prompt"][0]["content"]: pair["chosen"][0]["content"] for pair in pairs}
+    assert asked.keys() == {"2+3?", "7*6?"}
+    assert asked["2+3?"] in ("5", "five")
+
+
+NAMED = ("--prompt", "prompt", "--response", "completion.choices[].message", "--score", "scores[]")
+
+
+@pytest.mark.parametrize("words", [(), NAMED])
+def test_completions_in_rows_of_ones_own(words: tuple[str, ...], tmp_path: Path) -> None:
+    """With the options that the sample's README names, and without any."""
+    answer, path = _answer("openai", "scored_n4.jsonl"), SAMPLES / "openai" / "scored_n4.jsonl"
+    kept, summary = _read(path, tmp_path, *words, command="extract")
+    assert summary["candidates"]["found"] == answer["rollouts"]
+    assert summary["candidates"]["dropped"] == {"incomplete": 1}
+    assert len(kept) == answer["usable"]
+    pairs, summary = _read(path, tmp_path, *words)
+    assert summary["groups"] == answer["groups"]
+    known = [group["pair"] for group in answer["detail"]]
+    assert len(pairs) == answer["pairs"]
+    for pair, expected in zip(pairs, known, strict=True):
+        line = pair["chosen_origin"].partition(":")[2].partition("#")[0]
+        for side in ("chosen", "rejected"):
+            assert f"L{line}.c{pair[f'{side}_index']}" in expected[side]
+            assert pair[f"{side}_score"] == expected[f"{side}_score"]

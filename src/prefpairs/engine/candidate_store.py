@@ -183,7 +183,8 @@ class CandidateStore(Candidates):
         """Index a file of lines, in as many byte ranges at a time as there are workers."""
         source, opened = given.source, given.opened
         start, end = opened.lines_from or 0, opened.size
-        number = processes_for(self._plan.options.workers, end - start, _WORTH_A_WORKER)
+        asked = 1 if self._plan.read.options.joined else self._plan.options.workers
+        number = processes_for(asked, end - start, _WORTH_A_WORKER)
         core = self.begin_file(given)
         file = core and core.open_file(opened)
         if core is not None and file is not None:

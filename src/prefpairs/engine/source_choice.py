@@ -5,6 +5,7 @@ position of a row nor the division into files matters.
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from prefpairs.engine.native import with_core
 from prefpairs.errors import BadRecord, NoSuchPath, NotJson
 from prefpairs.fields.choose_field import Fact
 from prefpairs.fields.cross_row_facts import CrossRowFacts
+from prefpairs.fields.joined_rows import with_joined
 from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.undecodable_values import bounded, read_around
@@ -78,7 +80,7 @@ class Formats:
                 break
             if _row_of(row) is None:
                 continue
-            like = self._opened(label, record.data)
+            like = self._opened(label, self._joined(record.data))
             found = found or like
             if like.how.fast_reader and like.how.fast_reader.read(record.data):
                 found = like
@@ -126,8 +128,24 @@ class Formats:
             self._known_to.add(name)
             return opened[name].read(record)
 
+        tables = self._plan.options.joined
+
+        def read_joined(record: bytes) -> RowOutcome:
+            whole, noticed = with_joined(record, tables)
+            reading = read(whole)
+            reading.noticed += noticed
+            return reading
+
+        if tables:
+            return Format(source, RecordReader(read_joined), record, self._known_to)
         how = opened[source]._replace(read=read)
         return Format(source, how, record, self._known_to)
+
+    def _joined(self, record: bytes) -> bytes:
+        """A row with the columns of --join, as far as they can be added."""
+        with suppress(BadRecord):
+            record, _ = with_joined(record, self._plan.options.joined)
+        return record
 
     def _source_of(self, record: bytes | None) -> str:
         if self._plan.source != "auto":
@@ -151,6 +169,7 @@ class Formats:
         """Note which paths in options a row has, while some have not been found in any row."""
         if not self._unseen:
             return
+        record = self._joined(record)
         row = _row_of(record)
         if row is None:
             record = bounded(record)
@@ -172,7 +191,9 @@ class Formats:
         first_keys = (path.partition(".")[0].partition("[")[0] for _, path in self._unseen)
         names = [key.encode("utf-8", "surrogateescape") for key in first_keys]
         for line in lines:
-            if b"\\u" in line or any(name in line for name in names):  # as text or escaped
+            if (
+                self._plan.options.joined or b"\\u" in line or any(name in line for name in names)
+            ):  # as text or escaped
                 self.look_for_paths(line)
 
     def _forget_seen(self) -> None:
@@ -199,6 +220,10 @@ class Formats:
         if nothing:
             files = [given.label for given in self._plan.inputs]
             self.facts.refuse(_known(self._plan.options), files)
+        for table in self._plan.options.joined:
+            if unused := table.unused:
+                rows = f"{unused} of {len(table)} rows of {table.label}"
+                self._ledger.note(f"{rows} were joined to no row (--on)")
         if not self.facts.has(*_LOOKED):
             return
         for option, path in self._unseen:

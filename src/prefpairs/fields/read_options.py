@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from math import isfinite, nan
 from typing import Literal, Protocol, cast
 
-from prefpairs.errors import OptionNeeds, OptionsConflict, UsageError
+from prefpairs.errors import OptionNeeds, OptionsBothNeeded, OptionsConflict, UsageError
 from prefpairs.fields.field_names import is_less_better
+from prefpairs.fields.joined_rows import JoinTable
 from prefpairs.fields.preference_label import Meanings, read_meanings
 from prefpairs.fields.rollout_tokens import Decoder
 from prefpairs.model.marks import MARKS
@@ -154,6 +155,21 @@ class ReadOptions:
         help="What labels mean, such as 1=A,0=B. negative=A: negative numbers prefer A, positive "
         "ones B, and 0 is a tie.",
     )
+    join: list[str] | None = option(
+        None,
+        metavar="FILE",
+        panel=READ,
+        help="Add the columns of another file's rows, such as scores or the input of a batch. Its "
+        "rows are held in memory. Repeatable.",
+    )
+    on: tuple[str, ...] = option(
+        (),
+        metavar="PATH,...",
+        panel=READ,
+        repeated=True,
+        convert=split_words,
+        help="With --join: the fields in which rows of both files agree.",
+    )
     context: tuple[str, ...] = option(
         (),
         metavar="PATH,...",
@@ -241,6 +257,8 @@ class ReadOptions:
         "error), conflicting_scores (the same answer has several scores in its group).",
     )
 
+    joined: Sequence[JoinTable] = ()
+    """The files to join, once they are read."""
     decoder: Decoder | None = None
     """The tokenizer, once it is opened."""
     unrender: Unrender | None = None
@@ -249,6 +267,10 @@ class ReadOptions:
     def check(self) -> None:
         """Raise for options that do not go together."""
         self._check_preference()
+        if bool(self.join) != bool(self.on):
+            raise OptionsBothNeeded("--join FILE", "--on PATH")
+        if "-" in (self.join or ()):
+            raise UsageError("--join -: standard input is for the rows", "name a file")
         if self.lower_is_better and "no_score" in self.keep_rows:
             problem = "--keep-rows no_score would count a missing score as the best one"
             raise UsageError(problem, "omit it, or do without --lower-is-better")

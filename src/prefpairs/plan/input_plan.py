@@ -224,7 +224,7 @@ class ReadPlan(InputPlan):
         return replace(
             self,
             source=source,
-            options=_with_files(rows),
+            options=_with_files(rows, limits_of(self.max_line, self.max_unpacked)),
             inputs=[given for given in self.inputs if given not in skipped],
             notes=[
                 *rows.notes_on_direction(),
@@ -236,7 +236,8 @@ class ReadPlan(InputPlan):
     @property
     def references(self) -> list[Input]:
         """The files that are read in addition to the inputs."""
-        paths = self.options.prompt_template, self.options.tokenizer
+        rows = self.options
+        paths = rows.prompt_template, rows.tokenizer, *(rows.join or ())
         return [Input(path, path) for path in paths if path]
 
 
@@ -245,8 +246,12 @@ def _beside(path: str, other: str) -> str:
     return os.path.normpath(os.path.join(os.path.dirname(path), other))
 
 
-def _with_files(rows: ReadOptions) -> ReadOptions:
-    """The options with the tokenizer and the prompt template that they name."""
+def _with_files(rows: ReadOptions, limits: Limits) -> ReadOptions:
+    """The options with the files that they name."""
+    if rows.join:
+        from prefpairs.files.join_file import read_join_tables
+
+        rows = replace(rows, joined=read_join_tables(rows.join, rows.on, limits))
     if rows.tokenizer is not None:
         from prefpairs.files.tokenizer import open_decoder
 

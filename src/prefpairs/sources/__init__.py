@@ -35,6 +35,7 @@ SOURCES = {
     "reward-bench": "RewardBench 2: lists of right and wrong answers, which score 1 and 0",
     "ultrafeedback": "UltraFeedback: completions of several models, with ratings",
     "lm-eval": "lm-eval: samples_*.jsonl, a document and its answers a line",
+    "openai": "completions and responses of OpenAI, vLLM and SGLang, also batch output",
     "generic": "any rows with a prompt, a response and a score, named by paths or guessed",
 }
 """Every source, in the order in which `auto` tries them."""
@@ -79,6 +80,10 @@ KEY_COLUMNS = {
     "lm-eval": ("filtered_resps",),
 }
 """The columns of which every row of a source has at least one; the source itself looks closer."""
+
+
+KEY_TEXTS = {"openai": (b'"custom_id"', b'"object"')}
+"""Of a source whose columns are not its own, what every row has at least one of."""
 
 
 class Companions(NamedTuple):

@@ -16,7 +16,7 @@ from prefpairs.errors import TwoReadings
 from prefpairs.fields.read_options import ReadOptions, run_length
 from prefpairs.model.json_codec import decode_object
 from prefpairs.model.pair import holds_pair
-from prefpairs.sources import GENERIC, KEY_COLUMNS, source_named
+from prefpairs.sources import GENERIC, KEY_COLUMNS, KEY_TEXTS, source_named
 
 _MISSING = Raw(b"")
 
@@ -36,19 +36,22 @@ def source_of(record: bytes) -> str:
     >>> source_of(b'{"question": "Q", "answer": "A", "score": 1}')
     'generic'
     """
-    names: Iterable[str] = KEY_COLUMNS
+    named = [name for name, texts in KEY_TEXTS.items() if any(text in record for text in texts)]
+    names: Iterable[str] = (*KEY_COLUMNS, *named)
     try:
         row = _key_columns_of(record)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     else:
         if all(map(_is_missing, msgspec.structs.astuple(row))):
-            return GENERIC
-        names = [
-            name
-            for name, columns in KEY_COLUMNS.items()
-            if any(getattr(row, column) is not _MISSING for column in columns)
-        ]
+            names = named
+        else:
+            names = [
+                name
+                for name, columns in KEY_COLUMNS.items()
+                if any(getattr(row, column) is not _MISSING for column in columns)
+            ]
+            names += named
     return next((name for name in names if source_named(name).looks_like(record)), GENERIC)
 
 
@@ -60,6 +63,7 @@ def named_paths(options: ReadOptions) -> list[tuple[str, str]]:
     compared = options.preference, options.response_a, options.response_b
     names = "--preference", "--response-a", "--response-b"
     named += [(name, path) for name, path in zip(names, compared, strict=True) if path]
+    named += [("--on", path) for path in options.on]
     named += [("--context", path) for path in options.context]
     if isinstance(options.group_by, tuple):
         named += [("--group-by", run_length(word)[0]) for word in options.group_by]

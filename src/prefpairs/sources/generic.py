@@ -100,15 +100,20 @@ def _read(
             taken = {fields.prompt, fields.response}
             rest = {name: value for name, value in own.items() if name not in taken}
             facts += _suggested(record, rest, missing, options)
-    try:
-        answers = _answers(row, own, fields, options, _Told(facts, reading.noticed))
-    except Unusable as loss:
-        reading.lost.append(loss.reason)
-        answers = []
+    answers = _answers_or_loss(row, own, fields, options, _Told(facts, reading))
     for answer in answers:
         add_candidate(answer, found, label, reading)
     reading.facts = tuple(facts)
     return reading
+
+
+def read_row(row: dict[str, Any], reading: RowOutcome, options: ReadOptions, label: str) -> None:
+    """Add what a row of any shape holds to its outcome, where another source decoded it."""
+    own, fields = _fields_of(row, options)
+    facts = [*fields.facts]
+    for answer in _answers_or_loss(row, own, fields, options, _Told(facts, reading)):
+        add_candidate(answer, _with_fields_found(options), label, reading)
+    reading.facts = tuple(facts)
 
 
 def _fields_of(row: dict[str, Any], options: ReadOptions) -> tuple[dict[str, Any], Fields]:
@@ -184,7 +189,22 @@ class _Told(NamedTuple):
     """What is known about a row in addition to its answers."""
 
     facts: list[Fact]
-    noticed: list[str]
+    reading: RowOutcome
+
+
+def _answers_or_loss(
+    row: dict[str, Any],
+    own: dict[str, Any],
+    fields: Fields,
+    options: ReadOptions,
+    told: _Told,
+) -> list[Answer]:
+    """The answers in a row; none, and the reason, if they cannot be used."""
+    try:
+        return _answers(row, own, fields, options, told)
+    except Unusable as loss:
+        told.reading.lost.append(loss.reason)
+        return []
 
 
 def _answers(
@@ -194,7 +214,7 @@ def _answers(
     options: ReadOptions,
     told: _Told,
 ) -> list[Answer]:
-    facts, noticed = told
+    facts, noticed = told.facts, told.reading.noticed
     prompt = _given(own, fields.prompt)
     if fields.prompt is None or prompt is None:
         raise Unusable("no_prompt")

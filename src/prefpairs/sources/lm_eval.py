@@ -97,7 +97,7 @@ def _of_answer(value: Any, place: int, of: int, row: Row) -> Any:
 
 def _prompt(row: Row) -> Text:
     """What the model was given; Unusable if it was asked for likelihoods, not for an answer."""
-    given = row["arguments"]
+    given = row.get("arguments")
     requests = [*given.values()] if isinstance(given, dict) else given
     if not isinstance(requests, list) or not requests:
         raise BadField("arguments", given, "the arguments of a request")
@@ -109,7 +109,7 @@ def _prompt(row: Row) -> Text:
 
 def _answers(row: Row) -> list[str]:
     """The answers to the only request."""
-    given = row["resps"]
+    given = row.get("resps")
     answers = given[0] if isinstance(given, list) and len(given) == 1 else None
     if not isinstance(answers, list) or not all(isinstance(said, str) for said in answers):
         raise Unusable("no_response")
@@ -118,8 +118,8 @@ def _answers(row: Row) -> list[str]:
 
 def _task(row: Row) -> list[Any]:
     """The document with its target, since equal prompts may have other targets."""
-    content = digest("document", canonical_json([row["doc"], row.get("target")]))
-    return [row["doc_id"], content.hex()]
+    content = digest("document", canonical_json([row.get("doc"), row.get("target")]))
+    return [row.get("doc_id"), content.hex()]
 
 
 _SEVERAL_RUNS = (

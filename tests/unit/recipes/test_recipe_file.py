@@ -89,6 +89,8 @@ TABLES: dict[str, dict[str, Any]] = {
         "response_a": "a",
         "response_b": "b",
         "preference_map": ["1=A", "0=B"],
+        "join": ["scores.jsonl"],
+        "on": ["id"],
         "group_by": "task,turn",
         "step_name": "move",
         "response_part": "final",

@@ -1,0 +1,135 @@
+"""OpenAI-style rows to candidates: one test for each rule."""
+
+import json
+from typing import Any
+
+import pytest
+
+from prefpairs.fields.make_candidate import RowOutcome
+from prefpairs.fields.read_options import ReadOptions
+from prefpairs.sources.detect import source_of
+from prefpairs.sources.openai import open_reader
+
+Row = dict[str, Any]
+
+
+def _chat(*answers: str, finished: str = "stop", **message: Any) -> Row:
+    choices = [
+        {"index": place, "message": {"role": "assistant", "content": said, **message}}
+        for place, said in enumerate(answers)
+    ]
+    choices[-1]["finish_reason"] = finished
+    return {"object": "chat.completion", "choices": choices}
+
+
+def _response(said: str, status: str = "completed") -> Row:
+    spoken = {"type": "message", "role": "assistant", "content": [_text(said)]}
+    return {"object": "response", "status": status, "output": [spoken]}
+
+
+def _text(said: str) -> Row:
+    return {"type": "output_text", "text": said}
+
+
+def _batch(body: Any, status: int = 200, **more: Any) -> Row:
+    outcome = None if body is None else {"status_code": status, "body": body}
+    return {"custom_id": "q", "response": outcome, "error": None, **more}
+
+
+ASKED: Row = {"body": {"messages": [{"role": "user", "content": "Q"}]}}
+
+
+def _read(row: Row, **options: Any) -> RowOutcome:
+    return open_reader([], ReadOptions(**options), "in.jsonl").read(json.dumps(row).encode())
+
+
+def _scores(found: RowOutcome) -> list[tuple[Any, float]]:
+    return [
+        (one.response if isinstance(one.response, str) else one.response[0]["content"], one.score)
+        for one in found.kept
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "source"),
+    [
+        (_chat("A"), "openai"),
+        (_response("A"), "openai"),
+        (_batch(_chat("A")), "openai"),
+        (_batch(None), "openai"),
+        ({"prompt": "Q", "completion": _chat("A"), "score": 1}, "openai"),
+        ({"prompt": "Q", "response": _response("A"), "score": 1}, "openai"),
+        ({"prompt": "Q", "response": "A", "raw": _chat("A"), "score": 1}, "generic"),
+        ({"prompt": "Q", "response": "A", "completion": _chat("B"), "score": 1}, "generic"),
+        ({"object": "chat.completion", "choices": "A"}, "generic"),
+        ({"custom_id": "q", "prompt": "Q", "response": "A", "score": 1}, "generic"),
+        ({"prompt": "Q", "response": "A", "score": 1, "tools": [{"type": "object"}]}, "generic"),
+    ],
+)
+def test_recognised_by_content(row: Row, source: str) -> None:
+    """An object of the API is the row, the outcome of a request, or the only answer in it."""
+    assert source_of(json.dumps(row).encode()) == source
+
+
+def test_choices_are_answers() -> None:
+    """Each has its score in a list beside the object; one answer may have a number."""
+    row = {**_batch(_chat("A", "B")), **ASKED, "scores": [1, 0.5]}
+    assert _scores(_read(row)) == [("A", 1.0), ("B", 0.5)]
+    assert _scores(_read({**_batch(_chat("A")), **ASKED, "reward": 0.5})) == [("A", 0.5)]
+    (kept, _) = _read({**_batch(_chat("A", "B", reasoning="hm")), **ASKED, "scores": [1, 0]}).kept
+    assert kept.response == [{"role": "assistant", "content": "A", "reasoning_content": "hm"}]
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (_batch(None, error={"code": "batch_expired"}), "failed"),
+        (_batch({"error": {"message": "x"}}, 400), "failed"),
+        (_batch(_chat("A"), 500), "failed"),
+        (_batch(_chat("A"), error={"code": "x"}), "failed"),
+    ],
+)
+def test_requests_that_failed(row: Row, reason: str) -> None:
+    """The row is dropped as a whole, since nothing says how many answers were wanted."""
+    found = _read({**row, **ASKED, "scores": [1]})
+    assert (found.kept, found.lost, found.row_lost) == ([], [], reason)
+
+
+def test_answers_without_prompt_or_score() -> None:
+    """All of them are counted."""
+    assert _read(_chat("A", "B")).lost == ["no_prompt", "no_prompt"]
+    assert _read(_response("A")).lost == ["no_prompt"]
+    assert _read({**_batch(_chat("A", "B")), **ASKED}).lost == ["no_score", "no_score"]
+
+
+@pytest.mark.parametrize(
+    ("finished", "reason"), [("length", "incomplete"), ("content_filter", "failed")]
+)
+def test_answers_that_did_not_end(finished: str, reason: str) -> None:
+    """The finish reason is the server's, so it drops an answer unless told otherwise."""
+    row = {"prompt": "Q", "completion": _chat("A", "B", finished=finished), "scores": [0, 1]}
+    found = _read(row)
+    assert (_scores(found), found.lost) == ([("A", 0.0)], [reason])
+    assert len(_read(row, keep_rows=frozenset({reason})).kept) == 2
+
+
+def test_responses() -> None:
+    """Items become messages; instructions and tools are part of the question."""
+    tools = [{"type": "function", "name": "f", "parameters": {}}]
+    body = {"input": "Q", "instructions": "S", "tools": tools}
+    (found,) = _read({**_batch(_response("A")), "body": body, "score": 1}).kept
+    assert [turn["content"] for turn in found.prompt if isinstance(turn, dict)] == ["S", "Q"]
+    assert found.tools == [{"type": "function", "function": {"name": "f", "parameters": {}}}]
+    assert found.response == [{"role": "assistant", "content": "A"}]
+    cut = {"prompt": "Q", "response": _response("A", "incomplete"), "score": 1}
+    assert _read(cut).lost == ["incomplete"]
+
+
+def test_texts_and_options() -> None:
+    """The older completions have texts; paths of options start at the row."""
+    choices = [{"text": " A"}, {"text": " B"}]
+    row = {"completion": {"object": "text_completion", "choices": choices}, "q": "Q", "s": [1, 0]}
+    found = _read(row, prompt="q", scores=(("s[]", 1.0),))
+    assert _scores(found) == [(" A", 1.0), (" B", 0.0)]
+    only = _read(row, prompt="q", response="completion.choices.0.text", scores=(("s.1", 1.0),))
+    assert _scores(only) == [(" A", 0.0)]
