@@ -2,12 +2,13 @@
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from prefpairs.sources import SOURCES
+from prefpairs.sources import SOURCES, TABLES
 from prefpairs.sources.detect import source_of
 
 ROOT = Path(__file__).parents[2]
@@ -112,11 +113,19 @@ def _tables() -> Iterator[bytes]:
     from pyarrow.parquet import write_table
 
     for column in ([1, None], ["a", "b"], [{"a": [1.5]}], [[{"role": "user", "content": "Q"}]]):
-        table = pa.table({"prompt": pa.array(column), "score": pa.array([0.5] * len(column))})
-        for compression in ("none", "snappy", "gzip"):
-            file = io.BytesIO()
-            write_table(table, file, compression=compression)
-            yield file.getvalue()
+        fields = {"prompt": pa.array(column), "score": pa.array([0.5] * len(column))}
+        groups = dict.fromkeys(TABLES[0].columns, pa.array(column)) | {
+            TABLES[0].by: [0] * len(column)
+        }
+        for table in (pa.table(fields), pa.table(groups)):
+            yield from _packed(table, write_table)
+
+
+def _packed(table: Any, write_table: Callable[..., None]) -> Iterator[bytes]:
+    for compression in ("none", "snappy", "gzip"):
+        file = io.BytesIO()
+        write_table(table, file, compression=compression)
+        yield file.getvalue()
 
 
 def _words() -> Iterator[bytes]:

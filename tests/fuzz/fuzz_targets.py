@@ -52,6 +52,7 @@ from prefpairs.files.lines import Record, Refused
 from prefpairs.files.open_input import CONTAINERS, open_input
 from prefpairs.files.option_files import read_template
 from prefpairs.files.parquet_reader import parquet_rows
+from prefpairs.files.rows_together import rows_together
 from prefpairs.files.sqlite_reader import sqlite_rows
 from prefpairs.files.tokenizer import open_encoder
 from prefpairs.files.trxp_reader import trxp_rows
@@ -63,7 +64,7 @@ from prefpairs.model.identity import digest_response
 from prefpairs.model.pair import pair_line
 from prefpairs.model.schema import MODELS
 from prefpairs.option import filled
-from prefpairs.sources import LAYOUTS, SOURCES, source_named
+from prefpairs.sources import LAYOUTS, SOURCES, TABLES, source_named
 from prefpairs.sources.detect import source_of
 from prefpairs.targets import PAIR_FORMATS, target_named
 from prefpairs.targets import TARGETS as TRAINERS
@@ -160,10 +161,15 @@ def document(data: bytes) -> None:
 
 
 def parquet(data: bytes) -> None:
-    """A Parquet file gives rows of JSON, or is rejected."""
+    """A Parquet file gives rows of JSON, or is rejected; rows of one group are one record."""
+    source = Input("rows.parquet", "rows.parquet", tables=TABLES)
     with suppress(BadInput):
-        for row in parquet_rows(io.BytesIO(data), Input("rows.parquet", "rows.parquet")):
-            json.loads(row)
+        found = [json.loads(row) for row in parquet_rows(io.BytesIO(data), source)]
+        joined = rows_together(parquet_rows(io.BytesIO(data), source), source)
+        together = [json.loads(record) for record in joined]
+        key = TABLES[0].key
+        parts = [row.get(key, [row]) if row not in found else [row] for row in together]
+        assert repr([row for part in parts for row in part]) == repr(found)
 
 
 def frames(data: bytes) -> None:

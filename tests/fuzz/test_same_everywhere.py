@@ -9,13 +9,16 @@ import subprocess
 import sys
 from pathlib import Path
 from random import Random
+from unittest import mock
 
 import pytest
-from fuzz_driver import inside, run
+from fuzz_driver import counts_of, inside, run
 from fuzz_mutants import mutant, mutant_row
 from fuzz_seeds import rows
 
+from prefpairs.engine.native import VARIABLE
 from prefpairs.sources import SOURCES
+from prefpairs.sources.detect import source_of
 
 MACHINES: dict[str, dict[str, str]] = {
     "plain": {},
@@ -119,6 +122,31 @@ def test_machines(tmp_path: Path) -> None:
     assert sum(bool(data) for name, data in here.items() if name.endswith("pair.jsonl")) > FILES / 3
     for other in others:
         assert other == here
+
+
+OWN = [
+    b'{"prompt": "Q%d", "response": "A%d", "score": %d}' % (number // 2, number, number % 2)
+    for number in range(8)
+]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_rows_of_every_format_among_rows_of_your_own(source: str) -> None:
+    """Both engines leave a row to the reader of its format, though it has fields of both."""
+    given = rows(source)[:6]
+    assert given
+    both = [json.dumps({**json.loads(row), **json.loads(OWN[0])}).encode() for row in given]
+    lines = [*OWN[:4], *both, *OWN[4:]]
+    known = {source_of(line) for line in lines}
+    results = []
+    for word in ("0", "1"):
+        with mock.patch.dict(os.environ, {VARIABLE: word}), inside(rows=b"\n".join(lines)):
+            words = ("--strategy", "exhaustive", "--on-error", "skip", "--summary", "counts.json")
+            ran = run("pair", "rows", *words, output="pairs.jsonl")
+            counts = counts_of("counts.json") if "hint: prefpairs " not in ran.said else {}
+            results.append((ran, {key: counts[key] for key in counts if key != "seconds"}))
+        assert not counts or {given["source"] for given in counts["inputs"]} == known
+    assert results[0] == results[1]
 
 
 SOUND = {

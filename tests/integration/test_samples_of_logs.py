@@ -117,15 +117,29 @@ def test_prompts_that_trl_rendered_become_those_that_it_logs_now(
     assert [pair["id"] for pair in old] == [pair["id"] for pair in new]
 
 
-def test_rewards_that_do_not_apply_lose_no_row(tmp_path: Path) -> None:
-    """--score adds only the rewards that a row has, as TRL does."""
-    summary = tmp_path / "summary.json"
-    words = ["--score", "letters", "--score", "short:0.2", "--quiet"]
-    file = SAMPLES / "trl" / "1.16.0" / "completions_00001.parquet"
-    output = tmp_path / "out.jsonl"
-    main(["extract", *words, str(file), "-o", str(output), "--summary", str(summary)])
-    answer = _answer("trl/1.16.0/completions_00001.parquet")
+@pytest.mark.parametrize("name", FILES)
+def test_rollouts_and_groups_of_logs(run: Any, name: str) -> None:
+    """All rollouts are kept, and those of one task compete."""
+    file, answer = SAMPLES / name, _answer(name)
+    groups: dict[tuple[str, str], set[str]] = {}
+    for candidate in run("extract", file):
+        asked = candidate["group"], json.dumps(candidate["prompt"])
+        groups.setdefault(asked, set()).update(_names(file, candidate["origin"]))
+    assert len(groups) == answer["groups"]
+    for task in answer["detail"]:
+        known = {row["id"] for row in task["rollouts"]}
+        assert any(known <= names for names in groups.values())
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name.startswith("trl")])
+def test_rewards_that_do_not_apply_lose_no_row(run: Any, tmp_path: Path, name: str) -> None:
+    """TRL adds the rewards that there are; so does --score, with the weights of the run."""
+    words = ["--score", "letters", "--score", "short:0.2", SAMPLES / name]
+    answer, summary = _answer(name), tmp_path / "summary.json"
     known = [row["score"] for group in answer["detail"] for row in group["rollouts"]]
-    scores = [json.loads(line)["score"] for line in output.read_bytes().splitlines()]
-    assert scores == pytest.approx(known)  # the file has them in single precision
+    scores = [row["score"] for row in run("extract", *words, "--summary", summary)]
+    assert scores == pytest.approx(known)  # the file holds them in single precision
     assert json.loads(summary.read_bytes())["candidates"]["dropped"] == {}
+    of_groups = [group["pair"] for group in answer["detail"] if group["pair"]]
+    gaps = [pair["gap"] for pair in run("pair", *words)]
+    assert gaps == pytest.approx([pair["gap"] for pair in of_groups])

@@ -60,7 +60,7 @@ KEY_COLUMNS = {
     "verifiers-v0": ("example_id",),
     "inspect-ai": ("eval", "epoch"),
     "harbor": ("trial_name",),
-    "nemo-rl": ("rewards",),
+    "nemo-rl": ("rewards", "input_lengths"),
     "skyrl": ("env_class",),
     "rllm": ("episode_id",),
     "atropos": ("masks",),

@@ -30,16 +30,16 @@ _TURN_OF_MODEL = re.compile("1+")
 
 
 def looks_like(record: bytes) -> bool:
-    """Whether a record is a rollout: its turns and its reward, each in a list of one."""
+    """Whether a record is a rollout: its turns and its reward or length, each in a list of one."""
     row = decode_object(record)
-    if row is None or not row.keys() >= {"content", "rewards", "idx"}:
+    if row is None or not row.keys() >= {"content", "idx"}:
         return False
     content = row["content"]
     return (
         isinstance(content, list)
         and len(content) == 1
         and isinstance(content[0], list)
-        and isinstance(row["rewards"], list)
+        and any(isinstance(row.get(name), list) for name in ("rewards", "input_lengths"))
     )
 
 
@@ -143,4 +143,12 @@ def _without_mask(texts: list[str]) -> Sequence[int]:
     return own
 
 
-SOURCE = Source(looks_like=looks_like, open_reader=open_reader, paths_start_at_row=False)
+SOURCE = Source(
+    looks_like=looks_like,
+    open_reader=open_reader,
+    paths_start_at_row=False,
+    advice={
+        "no_score": "logs of distillation and supervised training have no rewards; "
+        "those of GRPO and PPO have",
+    },
+)

@@ -110,4 +110,9 @@ def _conversation(trajectory: Row, field: str) -> tuple[list[Message], list[int]
     return messages, spoken
 
 
-SOURCE = Source(looks_like=looks_like, open_reader=open_reader, paths_start_at_row=False)
+SOURCE = Source(
+    looks_like=looks_like,
+    open_reader=open_reader,
+    paths_start_at_row=False,
+    advice={"no_score": "--score is_correct uses the verdict on the whole episode"},
+)

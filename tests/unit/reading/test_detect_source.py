@@ -76,6 +76,7 @@ VALUES = {
     "epoch": 1,
     "trial_name": "t",
     "rewards": [1.0],
+    "input_lengths": [3],
     "env_class": "e",
     "episode_id": "t:0",
     "masks": [],

@@ -97,6 +97,13 @@ def test_keep_rows() -> None:
     assert _read(row, keep_rows=frozenset({"masked"})).kept
 
 
+def test_logs_without_rewards() -> None:
+    """Distillation writes such logs; they are recognized, and have no score."""
+    row = {"content": [[ASKED, "A"]], "input_lengths": [3], "idx": 0}
+    assert source_of(json.dumps(row).encode()) == "nemo-rl"
+    assert _read(row).lost == ["no_score"]
+
+
 def test_logs_without_a_mask() -> None:
     """Older logs have no mask: the model's turns follow a generation prompt."""
     row = {"content": [[ASKED, "A", SEEN, "B"]], "rewards": [1.0], "idx": 0}
