@@ -11,7 +11,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE # otherwise each of a thousand processes would compile the program
-.PHONY: demo test quick native wheel try-wheel test-native test-lowest check lint types contract unit stress fuzz test-integration test-browser examples \
+.PHONY: demo test quick native wheel try-wheel test-native test-lowest check lint types contract unit stress fuzz test-integration test-runners test-browser examples \
 	bench audit constraints bless docs screenshots site sample-data clean
 
 demo: $(BIN)/.installed native  ## install, pair the sample rollouts, show pairs and summary
@@ -63,6 +63,10 @@ stress: $(BIN)/.developer native  ## faults of the file system, kills, signals, 
 test-integration: $(BIN)/.developer  ## run trainers' own code on what we export; TRAINERS=quick for less
 	TRAINERS=$(TRAINERS) $(BIN)/pytest -n 2 tests/integration/test_trainers.py tests/integration/test_nemo_rl.py \
 		tests/integration/test_nat_customizer.py
+
+test-runners: .venv-ray/.installed  ## runs on a real Ray cluster of this machine; RUNNERS='-m stress' for the long ones
+	$(MAKE) native VENV=.venv-ray
+	RAY=needed .venv-ray/bin/python -m pytest $(RUNNERS) tests/integration/test_ray.py
 
 test-browser: $(BIN)/.browser  ## open the page of `report` in Chromium, which is installed where that is possible
 	@scripts/ensure_chromium
@@ -128,6 +132,11 @@ $(BIN)/.installed: pyproject.toml | $(BIN)/python
 .venv-dvc/.installed:
 	$(PYTHON) -m venv .venv-dvc
 	.venv-dvc/bin/python -m pip install --quiet --disable-pip-version-check 'dvc>=3.50'
+	@touch $@
+
+.venv-ray/.installed: pyproject.toml constraints-dev.txt
+	$(PYTHON) -m venv .venv-ray
+	.venv-ray/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-dev.txt --editable '.[dev,ray]'
 	@touch $@
 
 $(BIN)/.bench: pyproject.toml | $(BIN)/python

@@ -31,6 +31,7 @@ PrefpairsError
 ├── WouldBeLost            a trainer would lose rows of its dataset (exit 4)
 ├── DoesNotTrain           a trial training on the dataset failed (exit 4)
 ├── FileError              the file system reported an error (exit 5)
+├── StepFailed             a step of a run failed in another process (its exit)
 └── ServiceError           a training service, and the step it was asked for
     ├── ServiceRefused     it said no (exit 1)
     ├── ServiceUnreachable it cannot be reached, or does not answer as it should (exit 5)
@@ -417,6 +418,15 @@ class FileError(PrefpairsError):
         """The error of the operating system, with the name of the file."""
         missing = isinstance(error, FileNotFoundError)
         return cls(path, error.strerror or str(error), missing=missing)
+
+
+class StepFailed(PrefpairsError):
+    """A step of a run failed in another process, which has put its error into words."""
+
+    def __init__(self, words: str, exit_code: int) -> None:
+        super().__init__(words, exit_code)
+        self.words = words
+        self.exit_code = exit_code
 
 
 class ServiceError(PrefpairsError):

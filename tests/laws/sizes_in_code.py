@@ -159,6 +159,7 @@ NO_SIZE: dict[str, str] = {
     "engine.overwrite_guard._MOST_NAMES": _SHOWN,
     "engine.runners.finish._MOST_NAMES": _SHOWN,
     "engine.runners.step_plan.FORMAT": _FORM,
+    "engine.runners.ray": "what is asked of Ray; tests/integration/test_ray.py",
     "engine.manifest.FORMAT": _FORM,
     "engine.manifest._MOST_BYTES": "what no manifest has, and is not read",
     "engine.group_outcomes": _SHOWN,

@@ -1,11 +1,13 @@
 """Runs that are divided into steps: planned from a command line, done one by one, finished."""
 
 import os
+import platform
 from collections.abc import Callable, Iterable
 from shlex import quote
 
 from prefpairs.cli.plan_of_command import plan_of_command
 from prefpairs.cli.run_with_summary import tell_outcome
+from prefpairs.cli.terminal.progress_bar import show_progress
 from prefpairs.cli.terminal.safe_text import plural, printable, write_stderr
 from prefpairs.cli.terminal.summary_text import typed_command
 from prefpairs.driver import summary_of
@@ -22,10 +24,11 @@ from prefpairs.engine.runners.step_plan import (
     step_plan,
     write_step_plan,
 )
-from prefpairs.errors import BadInput, UsageError
+from prefpairs.errors import BadInput, PrefpairsError, StepFailed, UsageError
 from prefpairs.files.file_system import errors_named
-from prefpairs.ledger import Ledger
+from prefpairs.ledger import Activity, Ledger, Progress, Step
 from prefpairs.plan import Plan
+from prefpairs.plan.runner_plan import RAY
 
 _KINDS: dict[str, tuple[Callable[[Work, int], None], Callable[[int], str]]] = {
     "map": (run_map, map_name),
@@ -34,8 +37,11 @@ _KINDS: dict[str, tuple[Callable[[Work, int], None], Callable[[int], str]]] = {
 
 
 def run_in_steps(plan: Plan) -> None:
-    """Plan the steps of a run, and say how they are done."""
+    """Plan the steps of a run. They are done by Ray, or else we say how they are."""
     work = planned(plan)
+    if plan.runner.kind == RAY:
+        _run_on_ray(work)
+        return
     if not plan.write.quiet:
         maps, parts = number_of_steps(work, "map"), number_of_steps(work, "reduce")
         folder = printable(quote(plan.write.out_dir or ""))
@@ -83,17 +89,66 @@ def number_of_steps(work: Work, kind: str) -> int:
     return len(work.steps.pieces) if kind == "map" else work.steps.parts
 
 
+def is_done(work: Work, kind: str, number: int) -> bool:
+    """Whether a step is done."""
+    _, name = _KINDS[kind]
+    return work.is_done(name(number))
+
+
 def do_steps(work: Work, kind: str, numbers: Iterable[int]) -> tuple[int, int]:
     """Do steps that are not done yet: how many of them were, and how many had been."""
     done = before = 0
-    do, name = _KINDS[kind]
+    do, _ = _KINDS[kind]
     for number in numbers:
-        if work.is_done(name(number)):
+        if is_done(work, kind, number):
             before += 1
         else:
             do(work, number)
             done += 1
     return done, before
+
+
+def _run_on_ray(work: Work) -> None:
+    """Do all steps on a Ray cluster, and finish."""
+    from prefpairs.engine.runners.ray import connected
+
+    progress, quiet = Progress(), work.plan.write.quiet
+    activities: dict[str, Activity] = {"map": "reading", "reduce": "writing"}
+    with (
+        connected(work.plan.runner.address) as cluster,
+        show_progress(progress, quiet=quiet),
+    ):
+        for kind, activity in activities.items():
+            steps = range(number_of_steps(work, kind))
+            todo = [number for number in steps if not is_done(work, kind, number)]
+
+            def now(
+                activity: Activity = activity, total: int = len(steps), todo: list[int] = todo
+            ) -> Step:
+                return Step(activity, total - len(todo), total, "steps")
+
+            progress.begin_step(now)
+            jobs = [(work.results, kind, number) for number in todo]
+            for failure in cluster.results(f"prefpairs {kind}", step_elsewhere, jobs):
+                if failure is not None:
+                    raise StepFailed(*failure)
+                todo.pop()
+    finish_steps(work, quiet=quiet)
+
+
+def step_elsewhere(results: str, kind: str, number: int) -> tuple[str, int] | None:
+    """Do a step in a process of another node; if it fails, the words and the code of its error."""
+    from prefpairs.cli.terminal.error_text import error_text
+
+    try:
+        if read_step_plan(results) is None:
+            problem = f"{results} is not there on the node {platform.node()}"
+            hint = "inputs and --out-dir must be on a file system that all nodes share"
+            raise UsageError(problem, hint)
+        do_steps(work_in(results), kind, [number])
+    except PrefpairsError as error:
+        return error_text(error, typed_command()), error.exit_code
+    return None
 
 
 def finish_steps(work: Work, *, quiet: bool) -> None:

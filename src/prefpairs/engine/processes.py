@@ -34,14 +34,14 @@ def processes_for(asked: int | None, amount: int, worth: int) -> int:
     """
     if asked is None:
         worthwhile = amount // worth
-        asked = min(_cores(), worthwhile) if worthwhile > 1 else 1
+        asked = min(cores(), worthwhile) if worthwhile > 1 else 1
     if asked == 1:
         return 1
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return asked if most == resource.RLIM_INFINITY else min(asked, max(1, most // _FILES_EACH))
 
 
-def _cores() -> int:
+def cores() -> int:
     """How many cores this process may use, where the system says so."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

@@ -196,3 +196,19 @@ def _stdout_errors() -> Iterator[None]:
         if isinstance(error, BrokenPipeError):
             raise ClosedPipe from None
         raise FileError.of("standard output", error) from None
+
+
+@contextmanager
+def discarded(descriptor: int) -> Iterator[None]:
+    """Discard what libraries write to standard output (1) or error (2) during the block."""
+    stream = sys.stdout if descriptor == 1 else sys.stderr
+    kept, nowhere = os.dup(descriptor), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    try:
+        yield
+    finally:
+        if stream is not None:
+            stream.flush()
+        os.dup2(kept, descriptor)
+        os.close(kept)
+        os.close(nowhere)

@@ -36,6 +36,7 @@ from prefpairs.errors import (
     ReadsAsDates,
     ServiceError,
     SideLeaks,
+    StepFailed,
     TooManyPairs,
     TwoReadings,
     UnknownWord,
@@ -68,6 +69,13 @@ _MOST_NAMES, _LIKE = 1000, 0.8
 
 def write_error(error: Exception, typed: Sequence[str] = ()) -> None:
     """Write an error and its hint to standard error; `typed` is the command line."""
+    write_stderr(error_text(error, typed))
+
+
+def error_text(error: Exception, typed: Sequence[str] = ()) -> str:
+    """The error and its hint, safe to print."""
+    if isinstance(error, StepFailed):
+        return error.words
     sentences, hint = error_sentences(error)
     hints = [hint] if hint else []
     if isinstance(error, _WITH_COMMANDS):
@@ -79,7 +87,7 @@ def write_error(error: Exception, typed: Sequence[str] = ()) -> None:
     text = "".join(f"error: {sentence}\n" for sentence in sentences)
     for number, told in enumerate(hints):
         text += f"  or: {told}\n" if number else f"\nhint: {told}\n"
-    write_stderr(text)
+    return text
 
 
 def error_sentences(error: Exception) -> tuple[list[str], str | None]:

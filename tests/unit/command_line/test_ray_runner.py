@@ -1,0 +1,200 @@
+"""What the Ray runner asks of Ray, and how it words Ray's errors; with a stand-in for Ray."""
+
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from prefpairs.cli.run_in_steps import step_elsewhere
+from prefpairs.engine.runners.ray import connected
+from prefpairs.errors import PrefpairsError, ServiceUnreachable, UsageError
+
+MISMATCH = """Version mismatch: The cluster was started with:
+    Ray: 2.55.1
+    Python: 3.10.14
+This process on node 10.0.0.1 was started with:
+    Ray: 2.60.0
+    Python: 3.10.15
+"""
+
+
+class RayError(Exception):
+    """As in ray.exceptions."""
+
+
+class StandIn(ModuleType):
+    """Does the work of Ray in this process."""
+
+    exceptions = SimpleNamespace(RayError=RayError)
+
+    def __init__(self) -> None:
+        super().__init__("ray")
+        self.asked: dict[str, Any] = {}
+        self.names: list[str] = []
+        self.fails: Exception | None = None
+        self.ended = 0
+
+    def knocked_at(self, address: tuple[str, int], _: float) -> Any:
+        """Something listens everywhere, but at port 1."""
+        if address[1] == 1:
+            raise ConnectionRefusedError(111, "Connection refused")
+        return SimpleNamespace(close=lambda: None)
+
+    def init(self, **asked: Any) -> None:
+        """Connect."""
+        self.asked = asked
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if self.fails is not None:
+            raise self.fails
+
+    def shutdown(self) -> None:
+        """End."""
+        self.ended += 1
+
+    def remote(self, do: Callable[..., Any]) -> Any:
+        """Make a task."""
+
+        def options(**asked: Any) -> Any:
+            self.names.append(asked["name"])
+            return SimpleNamespace(remote=lambda *words: (do, words))
+
+        return SimpleNamespace(options=options)
+
+    def wait(self, waiting: list[Any]) -> tuple[list[Any], list[Any]]:
+        """The last one is done first."""
+        return waiting[-1:], waiting[:-1]
+
+    def get(self, one: Any) -> Any:
+        """Do it."""
+        do, words = one
+        return do(*words)
+
+
+@pytest.fixture
+def ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    """The stand-in, in place of any Ray."""
+    stand_in = StandIn()
+    monkeypatch.setitem(sys.modules, "ray", stand_in)
+    monkeypatch.setattr(socket, "create_connection", stand_in.knocked_at)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "1")
+    before = signal.getsignal(signal.SIGTERM)
+    yield stand_in
+    signal.signal(signal.SIGTERM, before)
+
+
+def failed(address: str | None, work: Callable[[Any], Any] = bool) -> PrefpairsError:
+    """How a run ends that fails."""
+    with pytest.raises(PrefpairsError) as caught, connected(address) as cluster:
+        work(cluster)
+    return caught.value
+
+
+def test_a_cluster_is_started_only_if_none_is_named(
+    ray: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An address, else RAY_ADDRESS, else a cluster of this machine; nothing else is looked up."""
+    with connected(None):
+        assert ray.asked["address"] == "local"
+        assert ray.asked["include_dashboard"] is False
+        assert ray.asked["num_cpus"] >= 1
+    monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
+    with connected(None):
+        assert ray.asked.keys() == {"address", "log_to_driver", "logging_level"}
+        assert (ray.asked["address"], ray.asked["log_to_driver"]) == ("10.0.0.1:6379", False)
+    with connected("10.0.0.2:6379"):
+        assert ray.asked["address"] == "10.0.0.2:6379"
+    assert ray.ended == 3
+    assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
+
+
+def test_signals_remain_ours(ray: StandIn) -> None:
+    """Ray's own handler would end the process before temporary files are removed."""
+    before = signal.getsignal(signal.SIGTERM)
+    with connected(None):
+        assert signal.getsignal(signal.SIGTERM) == before
+    assert ray.ended
+
+
+def test_tasks_have_names(ray: StandIn) -> None:
+    """The dashboard and `ps` show which step is done where."""
+    with connected(None) as cluster:
+        done = [*cluster.results("prefpairs map", max, [(1, 4), (1, 7)])]
+    assert (done, ray.names) == ([7, 4], ["prefpairs map 4", "prefpairs map 7"])
+
+
+def test_versions_that_differ(ray: StandIn) -> None:
+    """One line, and what to do."""
+    ray.fails = RuntimeError(MISMATCH)
+    error = failed("10.0.0.1:6379")
+    assert isinstance(error, UsageError)
+    assert error.problem == (
+        "--runner ray:10.0.0.1:6379: Version mismatch: The cluster was started with: Ray: 2.55.1 "
+        "Python: 3.10.14 This process on node 10.0.0.1 was started with: Ray: 2.60.0 "
+        "Python: 3.10.15"
+    )
+    assert error.hint is not None
+    assert "`ray job submit`" in error.hint
+    assert ray.ended
+
+
+@pytest.mark.parametrize("error", [ConnectionError("no GCS\nat all"), ValueError(""), OSError()])
+def test_a_cluster_that_is_not_there(error: Exception, ray: StandIn) -> None:
+    """One line, with exit 5."""
+    ray.fails = error
+    said = failed("10.0.0.1:6379")
+    assert isinstance(said, ServiceUnreachable)
+    first = str(error).partition("\n")[0] or type(error).__name__
+    assert (said.step, said.problem) == ("Ray at 10.0.0.1:6379", first)
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1:1", "ray://10.0.0.1:1", "[::1]:1"])
+def test_nothing_listens(address: str, ray: StandIn) -> None:
+    """Ray, which would wait for minutes, is not asked."""
+    said = failed(address)
+    assert isinstance(said, ServiceUnreachable)
+    assert (said.step, said.problem) == (f"Ray at {address}", "Connection refused")
+    assert ray.asked == {}
+
+
+def test_a_cluster_that_is_lost(ray: StandIn) -> None:
+    """The hint says that the same command goes on."""
+
+    def work(cluster: Any) -> None:
+        def lost(_: int) -> None:
+            message = "Task failed.\nThe worker died."
+            raise RayError(message)
+
+        [*cluster.results("prefpairs map", lost, [(1,)])]
+
+    said = failed(None, work)
+    assert isinstance(said, ServiceUnreachable)
+    assert (said.problem, said.hint) == (
+        "The worker died.",
+        "the same command goes on where this one stopped",
+    )
+    assert ray.ended
+
+
+def test_ray_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hint installs it, without a bound on its version from above."""
+    monkeypatch.setitem(sys.modules, "ray", None)
+    error = failed(None)
+    assert isinstance(error, UsageError)
+    assert str(error.hint).endswith("'ray>=2.44'")
+
+
+def test_no_shared_file_system(tmp_path: Path) -> None:
+    """A node that does not see the plan of the steps is named."""
+    failure = step_elsewhere(str(tmp_path / "out"), "map", 0)
+    assert failure is not None
+    words, code = failure
+    assert code == 2
+    assert words.startswith(f"error: {tmp_path}/out is not there on the node ")
+    assert "hint: inputs and --out-dir must be on a file system that all nodes share\n" in words
