@@ -68,6 +68,7 @@ KILLED = (
     "mv killed submission.json && cd .."
 )
 """Reduces the job's record to what a killed run leaves: that the job was requested."""
+IN_STEPS = "prefpairs pair --quiet --runner shards --order key --out-dir"
 CHANGED = "cd data/training && tail -n +2 *.jsonl > rows && mv rows *.jsonl && cd ../.."
 
 RUNS = [
@@ -481,6 +482,26 @@ RUNS = [
         "prefpairs submit customizer-rl data-rl --config job.toml --dataset-name rl && "
         "prefpairs submit status rl-2 --entity-host $SERVICE",
     ),
+    # runs in steps
+    Run(
+        "prefpairs shards map made",
+        "`prefpairs pair --runner shards --order key --out-dir DIR INPUT` makes one",
+        f"{IN_STEPS} made rollouts.jsonl && prefpairs shards map made",
+    ),
+    Run(
+        f"{IN_STEPS} made rollouts.jsonl && prefpairs shards reduce made",
+        "`prefpairs shards map $FOLDER/made 0/1` does it",
+    ),
+    Run(
+        f"{IN_STEPS} strange rollouts.jsonl",
+        "name a new directory, or leave those files in it with --force",
+        "{} --force",
+    ),
+    Run(
+        f"{IN_STEPS} made ready.jsonl && prefpairs shards map made",
+        "pair this file with --runner local",
+        "prefpairs pair --runner local --order key ready.jsonl",
+    ),
 ]
 
 NOT_RUN = {
@@ -526,6 +547,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Double]:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, service: Double) -> Path:
     """A folder with the files that the commands name."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FOLDER", os.path.realpath(tmp_path))
     pairs = [
         {
             "prompt": f"Question {n}?",
@@ -577,6 +599,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, service: Double) -> 
     _write("scattered.jsonl", *rollouts[::2], *rollouts[1::2])
     _write("flood.jsonl", *({"prompt": "Q", "response": f"{n}", "score": n} for n in range(4500)))
     _write("reference.jsonl", {"asked": "Question 1?"})
+    _write("ready.jsonl", {"history": "Q", "human_ref_A": "A", "human_ref_B": "B", "labels": 1})
     _write("empty/train.jsonl", *pairs)
     _write("empty/val.jsonl", {**pairs[0], "prompt": ""})
     assert shell("prefpairs export -q --to trl pairs.jsonl -o dataset.jsonl").returncode == 0

@@ -14,7 +14,7 @@ from prefpairs.ledger.running_stats import WHAT_IF_GAPS, RunningStats, StatsTota
 
 FIRST_FEW = 5
 _MOST_KINDS = 10
-_READY = "ready-made"
+READY = "ready-made"
 PAIRING = "pairing"
 """The stage that counts the pairs of groups, if `pair` has bounds."""
 
@@ -228,11 +228,16 @@ class Ledger:
 
     def stage_of_ready_pairs(self) -> StageCounts:
         """The counts of pairs that rollouts already contain; the first of all stages."""
-        return self._stage_at(0, _READY)
+        return self._stage_at(0, READY)
+
+    @property
+    def ready_pairs(self) -> StageCounts | None:
+        """The same, if rollouts contain any."""
+        return self.stages[0] if self.stages and self.stages[0].name == READY else None
 
     def stage_of_pairing(self) -> StageCounts:
         """The counts of pairs that groups would give, and of those left out by a bound."""
-        return self._stage_at(int(bool(self.stages) and self.stages[0].name == _READY), PAIRING)
+        return self._stage_at(int(self.ready_pairs is not None), PAIRING)
 
     def _stage_at(self, place: int, name: str) -> StageCounts:
         """The counts of a stage, which are inserted here unless they are known."""

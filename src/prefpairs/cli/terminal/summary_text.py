@@ -20,10 +20,11 @@ _typed: list[str] = []
 def summary_text(command: str, ledger: Ledger, output: str) -> str:
     """The summary as people read it."""
     lines = [*_inputs(ledger), *_rows(ledger)]
-    if command in ("extract", "pair"):
+    labelled = ledger.ready_pairs is not None and not ledger.candidates_found
+    if command in ("extract", "pair") and not labelled:
         lines += _candidates(ledger)
     lines += _noticed(ledger)
-    if command == "pair":
+    if command == "pair" and not labelled:
         lines += _groups(ledger)
     if command != "extract":
         written = [f"{'traces':18}  {ledger.traces:,}"] if ledger.traces else _pairs(ledger)
@@ -69,9 +70,13 @@ def _rows(ledger: Ledger) -> Iterator[str]:
     read, used, bad = ledger.rows_read, ledger.rows_used, ledger.rows_bad
     yield f"{'rows':18}  {read:,} read = {used:,} used + {dropped:,} dropped + {bad:,} bad"
     of_rows = ledger.rows_dropped - ledger.candidates_dropped
+    held = "candidate"
+    if ledger.ready_pairs is not None:
+        of_rows -= ledger.ready_pairs.dropped
+        held = "candidate or pair"
     yield from _reasons(of_rows)
     if (emptied := dropped - of_rows.total()) and of_rows:
-        yield f"{emptied:>18,}  rows lost every candidate, for the reasons below"
+        yield f"{emptied:>18,}  rows lost every {held}, for the reasons below"
 
 
 def _candidates(ledger: Ledger) -> Iterator[str]:
