@@ -70,7 +70,9 @@ def work_in(results: str) -> Work:
     steps = read_step_plan(results)
     if steps is None:
         problem = f"{results}: there is no plan of steps in it"
-        raise UsageError(problem, "`prefpairs pair --runner shards --order key --out-dir DIR INPUT` makes one")
+        raise UsageError(
+            problem, "`prefpairs pair --runner shards --order key --out-dir DIR INPUT` makes one"
+        )
     if steps.command[:1] not in DISTRIBUTABLE:
         raise BadInput(results, f"its steps are of no command that has steps: {steps.command[:1]}")
     with errors_named(steps.directory):
