@@ -84,6 +84,7 @@ def _seeds(target: str) -> Iterator[bytes]:
         yield from (data for name, data in files().items() if name.endswith(".toml"))
     elif target in (
         "lines",
+        "delimited",
         "packed",
         "elements",
         "rollouts",

@@ -45,6 +45,7 @@ from prefpairs.fields.make_candidate import RowOutcome, read_candidate
 from prefpairs.fields.pair_row import PairRowOutcome, read_pair, read_pair_fast
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files import json_array
+from prefpairs.files.delimited_reader import delimited_records
 from prefpairs.files.document_reader import document_records, rows_of_document
 from prefpairs.files.input_file import Input, Limits
 from prefpairs.files.json_array import array_elements
@@ -158,6 +159,19 @@ def document(data: bytes) -> None:
         return
     assert all(data[record.offset :].startswith(record.data) for record in found)
     assert [json.loads(record.data) for record in listed] or not listed
+
+
+def delimited(data: bytes) -> None:
+    """A table gives objects of texts and chats, or is rejected with a line; none is too long."""
+    source = Input("rows.csv", "rows.csv", Limits(line=1000))
+    try:
+        for record in delimited_records(io.BytesIO(data), 0, source):
+            if record.refused is None and record.whole:
+                row = json.loads(record.data)
+                assert all(isinstance(cell, str | list | None) for cell in row.values())
+    except BadInput as error:
+        if not re.match(r"rows\.csv:[0-9]+\Z", error.path):
+            raise
 
 
 def parquet(data: bytes) -> None:
@@ -587,6 +601,7 @@ TARGETS: dict[str, Target] = {
     "elements": elements,
     "archive": archive,
     "document": document,
+    "delimited": delimited,
     "parquet": parquet,
     "frames": frames,
     "database": database,

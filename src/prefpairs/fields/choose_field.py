@@ -177,4 +177,6 @@ def _is_judged(value: Any) -> bool:
     """Whether a value is a verdict: -1 usually means that there is none, and 3 is a count."""
     if isinstance(value, list):
         return all(map(_is_judged, value))
+    if isinstance(value, str):
+        return value.lower() in ("0", "1", "true", "false")
     return value is None or value in (0, 1)

@@ -127,7 +127,9 @@ class ReadOptions:
         convert=_score_map,
         help="What scores that are written as text count as, such as C=1,P=0.5,I=0.",
     )
-    cast_score: bool = flag(panel=READ, help='Read scores that are written as text ("0.7").')
+    cast_score: bool = flag(
+        panel=READ, help='Read scores that are written as text ("0.7", "true"), as in CSV and TSV.'
+    )
     prompt: str | None = option(
         None, metavar="PATH", panel=READ, help="Path of the prompt (text or messages)."
     )

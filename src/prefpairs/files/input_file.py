@@ -14,6 +14,8 @@ from prefpairs.limited_process import memory_taken
 from prefpairs.model.record_layout import RecordLayout, TableLayout
 
 STDIN = "-"
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+_TABLE = re.compile(r"\.(csv|tsv)(?:\.gz|\.zst)?\Z")
 _UNPACKED, _MOST_TIMES = 1_000_000_000, 200
 _HELD, _HELD_TIMES = 256_000_000, 100
 _TIMES_A_LINE = 32
@@ -91,6 +93,12 @@ class Input(NamedTuple):
     """The tables in which several rows are one record."""
     beside: tuple[str, str] | None = None
     """The key under which another file is added to the record, and the path of that file."""
+
+    @property
+    def delimiter(self) -> str | None:
+        """What stands between the cells of a row, if the name says that this is a table."""
+        found = _TABLE.search(self.path.lower())
+        return None if found is None else _DELIMITERS[found[1]]
 
     @property
     def is_stdin(self) -> bool:

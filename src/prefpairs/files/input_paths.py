@@ -81,7 +81,8 @@ def _is_record(path: str, layout: RecordLayout) -> bool:
 def _paths_of(word: str, layouts: Sequence[RecordLayout] = ()) -> list[str]:
     there = None if word == STDIN else _status_of(word)
     if word == STDIN or (there is not None and not stat.S_ISDIR(there.st_mode)):
-        _refuse_table(word)
+        if not layouts:
+            _refuse_table(word)
         return [word]
     if there is not None:
         found = _nearest_files(word, layouts)

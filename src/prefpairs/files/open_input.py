@@ -112,7 +112,8 @@ def _opened(source: Input, descriptor: int, count_bytes: CountBytes | None) -> O
         start = stream.tell() if regular else 0
         stream = stream if regular else with_head(stream)
     head = stream.peek(len(_PARQUET))
-    seekable = regular and not head.startswith(CONTAINERS) and not (source.rows or source.beside)
+    other = source.rows or source.beside or _is_table(head, source)
+    seekable = regular and not head.startswith(CONTAINERS) and not other
     bom = len(_BOM) if head.startswith(_BOM) else 0
     lines_from = start + bom if seekable and _is_lines(head[bom:HEAD], source) else None
     records = _records(stream, start, source)
@@ -171,6 +172,10 @@ def _records_of_text(
         yield from rows_of_document(stream, source, source.rows)
     elif source.beside:
         yield _with_file_beside(whole(stream, source), source, *source.beside)
+    elif _is_table(begin, source):
+        from prefpairs.files.delimited_reader import delimited_records
+
+        yield from delimited_records(stream, start, source)
     elif _is_array(begin):
         from prefpairs.files.json_array import array_elements
 
@@ -222,7 +227,14 @@ def _rows_of_container(
 def _is_lines(begin: bytes, source: Input) -> bool:
     """Whether a file consists of lines, each of them a row."""
     document = source.rows or source.beside or (source.layouts and is_document(begin))
-    return not document and not _is_array(begin)
+    return not document and not _is_array(begin) and not _is_table(begin, source)
+
+
+def _is_table(begin: bytes, source: Input) -> bool:
+    """Whether a file is a table by its name, and by its first bytes no JSON."""
+    return source.delimiter is not None and not begin.removeprefix(_BOM).lstrip().startswith(
+        (b"{", b"[")
+    )
 
 
 def _is_array(begin: bytes) -> bool:

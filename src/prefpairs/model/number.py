@@ -7,6 +7,7 @@ from typing import Any
 
 from prefpairs.errors import BadField
 
+_IN_WORDS = {"true": 1.0, "false": 0.0}
 LARGEST_SCORE = 8e307
 """The difference of any two scores must be finite, too."""
 
@@ -16,14 +17,15 @@ def read_score(value: Any, field: str, *, cast: bool = False) -> float:
 
     >>> read_score(True, "reward"), read_score(7, "reward")
     (1.0, 7.0)
-    >>> read_score("0.7", "reward", cast=True)
-    0.7
+    >>> read_score("0.7", "reward", cast=True), read_score("True", "passed", cast=True)
+    (0.7, 1.0)
     """
     if isinstance(value, (float, int)):
         return _to_float(value)
     if cast and isinstance(value, str) and value.isascii() and "_" not in value:
         try:
-            return float(value)
+            word = value.lower()
+            return _IN_WORDS[word] if word in _IN_WORDS else float(value)
         except ValueError:
             pass
     raise BadField(field, value, "a number")

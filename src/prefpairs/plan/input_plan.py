@@ -98,8 +98,8 @@ class InputPlan:
         key="inputs",
         metavar="[INPUT]...",
         help="Files, directories, globs, or - for standard input (the default). JSON lines, JSON "
-        "arrays, a JSON document, Parquet, TRXP, SQLite or Inspect logs; gzip and zstd are "
-        "decompressed.",
+        "arrays, a JSON document, CSV, TSV, Parquet, TRXP, SQLite or Inspect logs; gzip and zstd "
+        "are decompressed.",
     )
     limit: int | None = option(
         None, "-n", "--limit", metavar="N", least=0, panel=READ, help="Read only the first N rows."
@@ -224,7 +224,7 @@ class ReadPlan(InputPlan):
         return replace(
             self,
             source=source,
-            options=_with_files(rows, limits_of(self.max_line, self.max_unpacked)),
+            options=self._with_files(rows),
             inputs=[given for given in self.inputs if given not in skipped],
             notes=[
                 *rows.notes_on_direction(),
@@ -232,6 +232,13 @@ class ReadPlan(InputPlan):
             ],
             skipped_files=[(given.label, tool) for given, tool in skipped.items()],
         )
+
+    def _with_files(self, rows: ReadOptions) -> ReadOptions:
+        """The options with the files that they name. The scores in a table are texts."""
+        joined = [Input(path, path) for path in rows.join or ()]
+        if any(given.delimiter for given in (*self.inputs, *joined)):
+            rows = replace(rows, cast_score=True)
+        return _with_files(rows, limits_of(self.max_line, self.max_unpacked))
 
     @property
     def references(self) -> list[Input]:
