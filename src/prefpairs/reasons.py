@@ -127,6 +127,8 @@ PAIRS = {
     "token_across_border": "a token spans the boundary of the text that the model wrote",
     "prompt_ids_differ": "the prompt's tokens differ between chosen and rejected",
     "characters_lost": "the tokenizer has no token for a character, or only its unknown token",
+    "mask_inside": "the model did not write all of an answer, and the target has no masks "
+    "(--turns first, or --single-turn)",
     "own_tokens": "its rollouts came with tokens of whole answers, including reasoning; "
     "--turns first and --reasoning-as nothing need a --tokenizer",
     "no_tokens": "its rollouts came without tokens, and there is no --tokenizer with a template",

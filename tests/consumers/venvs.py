@@ -28,6 +28,7 @@ ENVIRONMENTS = {
     "ms_swift": "axolotl",
     "openrlhf": "axolotl",
     "trinity_rft": "trinity",
+    "trinity_experience": "trinity",
     "nat_models": "nat",
     "nat_customizer": "nat-customizer",
 }

@@ -385,6 +385,54 @@ def test_trinity_reads_the_folder_and_we_its_frames(short_pairs: Path, tmp_path:
 
 
 @slow
+@pytest.mark.parametrize("suffix", ["trxp", "db"])
+def test_trinity_reads_experiences(short_pairs: Path, tmp_path: Path, suffix: str) -> None:
+    """Its own readers load every one, split it as we do, and gather it as we pad."""
+    rows = tmp_path / "rows.jsonl"
+    made = [tmp_path / f"{name}.{suffix}" for name in ("pairs", "answers")]
+    words: list[str | Path] = [
+        "export",
+        "-q",
+        "--tokenizer",
+        MODEL,
+        "--turns",
+        "first",
+        short_pairs,
+    ]
+    prefpairs(*words, "--to", "trinity-experience", "--custom-fields", "-o", made[0])
+    prefpairs(*words, "--to", "trinity-experience", "--single-turn", "-o", made[1])
+    lengths = ["--pad-to", "9000", "--pad-prompt-to", "6000"]
+    scored = tmp_path / "scored.jsonl"
+    prefpairs("filter", "-q", "--min-gap", "0", short_pairs, "-o", scored)
+    tokens: list[str | Path] = ["--tokenizer", MODEL, "--turns", "first", *lengths]
+    prefpairs("export", "-q", "--to", "tokens", *tokens, scored, "-o", rows)
+    own = [json.loads(line) for line in rows.read_bytes().splitlines()]
+
+    pairs = told("trinity_experience", made[0], "--gather", "6000", "3000")
+    facts = pairs["facts"]
+    assert (pairs["error"], pairs["rows_out"]) == (None, len(own))
+    assert facts["types"] == ["dpo"]
+    assert facts["single_types"] == ["single_turn"]
+    assert facts["custom_fields"] == [
+        f"score_{name} torch.float32" for name in ("chosen", "gap", "rejected")
+    ]
+    assert [uid.rpartition("/")[2] for uid in facts["uids"]] == [row["pair_id"] for row in own]
+    for name, column in (("gathered", "input_ids"), ("attended", "attention_mask")):
+        sides = [row[f"{side}_{column}"] for row in own for side in ("chosen", "rejected")]
+        padding = {id_of_padding} if (id_of_padding := own[0]["chosen_input_ids"][-1]) else set()
+        same = [
+            [0 if one in padding and name == "gathered" else one for one in each] for each in sides
+        ]
+        assert facts[name] == same
+
+    answers = told("trinity_experience", made[1])
+    assert answers["error"] is None
+    assert answers["rows_out"] >= 2 * len(own)  # pairs without scores are among them
+    assert answers["facts"]["types"] == ["multi_turn"]  # Trinity calls all answers with masks so
+    assert all(any(mask) for mask in answers["facts"]["masks"])
+
+
+@slow
 def test_trinity_cuts_what_validate_says(tmp_path: Path) -> None:
     """`validate` predicts which answers lose their beginning to a template that adds thinking."""
     template = tmp_path / "thinks.jinja"

@@ -35,24 +35,33 @@ class TokenSide(NamedTuple):
 
 
 def tokens_to_remove(prompt: int, answer: int, options: ExportOptions) -> int:
-    """How many tokens must be removed from the prompt; answers are never cut."""
+    """How many tokens must be removed from the prompt; answers are never cut here."""
     most = min(most for most in (options.max_tokens, options.pad_to, prompt + answer) if most)
     cut = max(prompt + answer - most, 0)
+    if options.pad_prompt_to is not None and options.pad_to is not None:
+        if answer > options.pad_to - options.pad_prompt_to:
+            raise CannotExport("too_many_tokens")
+        cut = max(cut, prompt - options.pad_prompt_to)
     if cut and (cut >= prompt or not options.keep_end):
         raise CannotExport("too_many_tokens")
     return cut
 
 
 def padded(
-    name: str, prompt: list[int], side: TokenSide, length: int, pad: int
+    name: str, side: TokenSide, length: int, pad: int, prompt_length: int | None = None
 ) -> dict[str, list[int]]:
-    """One side, padded to a length; the attention mask, not the padding id, marks the padding."""
-    real = len(prompt) + len(side.ids)
-    rest = [0] * (length - real)
+    """One side, padded to a length; the attention mask, not the padding id, marks the padding.
+
+    With `prompt_length`, the prompt is padded on the left to that length, so that all answers
+    begin at one place.
+    """
+    before = [0] * ((prompt_length or len(side.prompt)) - len(side.prompt))
+    real = len(side.prompt) + len(side.ids)
+    rest = [0] * (length - len(before) - real)
     return {
-        f"{name}_input_ids": [*prompt, *side.ids, *[pad] * len(rest)],
-        f"{name}_attention_mask": [*[1] * real, *rest],
-        f"{name}_response_mask": [*[0] * len(prompt), *side.mask, *rest],
+        f"{name}_input_ids": [*[pad] * len(before), *side.prompt, *side.ids, *[pad] * len(rest)],
+        f"{name}_attention_mask": [*before, *[1] * real, *rest],
+        f"{name}_response_mask": [*before, *[0] * len(side.prompt), *side.mask, *rest],
     }
 
 

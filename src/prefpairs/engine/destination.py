@@ -106,16 +106,27 @@ class Destination:
                 yield outputs
             return
         path = self._write.output
-        opening = open_output if not self._is_table(path) else _table_opener()
-        with opening(
+        with self._opener(path)(
             path, self.inputs, keep_if_same=self._write.keep_if_same, transaction=transaction
         ) as output:
             yield {WHOLE: output}
 
-    def _is_table(self, path: str) -> bool:
-        """Whether a file is Parquet: rows of trainers that know the type of each column may be."""
-        export = self.plan.export
-        return export is not None and export.target.typed and path.endswith(".parquet")
+    def _opener(self, path: str) -> Callable[..., AbstractContextManager[Output]]:
+        """What writes a file, by its name: text, or a binary format that the target can be in."""
+        target = None if self.plan.export is None else self.plan.export.target
+        suffix = os.path.splitext(path)[1]
+        if target is None:
+            return open_output
+        if target.typed and suffix == ".parquet":
+            from prefpairs.files.parquet_writer import open_table
+
+            return open_table
+        if suffix in target.containers:
+            from prefpairs.files.sqlite_writer import open_database
+            from prefpairs.files.trxp_writer import open_frames
+
+            return {".trxp": open_frames, ".db": open_database}[suffix]
+        return open_output
 
     def _folder_of(self, plan: Plan) -> "Folder | None":
         split, export, out_dir = plan.split, plan.export, plan.write.out_dir
@@ -131,6 +142,9 @@ class Destination:
             sides = split.sides
         elif export is None:
             raise UsageError("--out-dir is for the dataset of a target", "--to TARGET, or -o FILE")
+        elif export.target.containers:
+            names = " or ".join(f"-o NAME{suffix}" for suffix in export.target.containers)
+            raise UsageError(f"--to {export.target.name} writes one file", names)
         else:
             if not plan.sides:
                 _refuse_held_out(plan.read.inputs, out_dir, export)
@@ -151,12 +165,6 @@ def note_mixed_sides(plan: Plan, ledger: Ledger) -> None:
         made = "to keep them apart, make the file of each side in a run of its own"
         way_out = "--out-dir keeps them apart" if plan.pair is None and not plan.stages else made
         ledger.note(f"{', '.join(sides)} go into one file; {way_out}")
-
-
-def _table_opener() -> Callable[..., AbstractContextManager[Output]]:
-    from prefpairs.files.parquet_writer import open_table
-
-    return open_table
 
 
 def _refuse_held_out(inputs: Sequence[Input], out_dir: str, export: ExportPlan) -> None:

@@ -70,6 +70,23 @@ def open_output(
 
 
 @contextmanager
+def open_binary(
+    path: str,
+    inputs: Sequence[Input] = (),
+    *,
+    keep_if_same: bool = False,
+    transaction: FileTransaction | None = None,
+) -> Iterator[IO[bytes]]:
+    """A file of a binary format, which appears when the block succeeds."""
+    refuse_same_file(path, inputs)
+    with (
+        errors_named(path),
+        replaced_file(path, keep_if_same=keep_if_same, transaction=transaction) as file,
+    ):
+        yield file
+
+
+@contextmanager
 def open_output_folder(  # noqa: PLR0913 - what is written, and how it appears
     path: str,
     names: Sequence[str],

@@ -5,10 +5,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from prefpairs.errors import UsageError
-from prefpairs.files.file_system import errors_named
-from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.input_file import Input
-from prefpairs.files.output import refuse_same_file, replaced_file
+from prefpairs.files.output import open_binary
 from prefpairs.model.json_codec import decode, encode, encode_sorted
 from prefpairs.optional_libraries import install_command, missing_library
 
@@ -91,13 +89,7 @@ def _array_of(values: list[Any], kind: str) -> Any:
 
 
 @contextmanager
-def open_table(
-    path: str,
-    inputs: Sequence[Input] = (),
-    *,
-    keep_if_same: bool = False,
-    transaction: FileTransaction | None = None,
-) -> Iterator[Table]:
+def open_table(path: str, inputs: Sequence[Input] = (), **how: Any) -> Iterator[Table]:
     """A Parquet file, which appears when the block succeeds."""
     try:
         import pyarrow as pa
@@ -105,11 +97,7 @@ def open_table(
         raise missing_library("writing .parquet", "parquet") from None
     if not hasattr(pa, "json_"):
         raise UsageError("writing .parquet needs pyarrow 19 or newer", install_command("parquet"))
-    refuse_same_file(path, inputs)
-    with (
-        errors_named(path),
-        replaced_file(path, keep_if_same=keep_if_same, transaction=transaction) as file,
-    ):
+    with open_binary(path, inputs, **how) as file:
         table = Table(file)
         try:
             yield table

@@ -31,8 +31,8 @@ from prefpairs.files.safetensors import (
 from prefpairs.model.memory_guard import LIMITED
 
 MAGIC = b"TRXP"
-_HEAD = struct.Struct("<4sBQQ")
-_VERSION = 1
+HEAD = struct.Struct("<4sBQQ")
+VERSION = 1
 _LENGTH = struct.Struct("<Q")
 _TENSORS = frozenset({"tokens", "action_mask", "chosen", "rejected"})
 _FIELDS = (
@@ -111,15 +111,15 @@ class _Frames:
         Raises Damaged if it is not known where the next one begins.
         """
         begin, self._held = self.place, 0
-        head = self._read(_HEAD.size)
+        head = self._read(HEAD.size)
         if not head:
             return None
         if not head.startswith(MAGIC[: len(head)]):
             raise Damaged(begin, "no frame begins here (TRXP)")
-        if len(head) < _HEAD.size:
+        if len(head) < HEAD.size:
             self._cut_off()
-        _, version, metadata_size, tensors_size = _HEAD.unpack(head)
-        if version != _VERSION:
+        _, version, metadata_size, tensors_size = HEAD.unpack(head)
+        if version != VERSION:
             raise Damaged(begin + len(MAGIC), f"a frame of version {version}; 1 is known")
         begin = self.place
         end = begin + metadata_size + tensors_size

@@ -266,7 +266,10 @@ def _of_pairs(option: str, target: str) -> str:
 
 def _check(form: ExportOptions, target: "Target") -> None:
     """Raise for options that this target does not know."""
-    of_tokens = ("tokenizer", "max_tokens", "keep_end", "pad_to", "truncate", "labels", "hints")
+    of_tokens = (
+        *("tokenizer", "max_tokens", "keep_end", "pad_to", "pad_prompt_to", "truncate"),
+        *("labels", "hints", "single_turn", "custom_fields"),
+    )
     for word in ("text", "last_message", "reward", *of_tokens):
         if getattr(form, word) and word not in target.words:
             raise OptionsConflict(f"--{word.replace('_', '-')}", f"--to {target.name}")
@@ -310,6 +313,9 @@ def _tokenization(
     """How tokens are made with a model, and with the chat template of this file."""
     if form.truncate and form.keep_end:
         raise OptionsConflict("--truncate", "--keep-end", hint="leave one of them out")
+    if form.pad_prompt_to is not None and form.pad_prompt_to >= (form.pad_to or 0):
+        problem = f"--pad-prompt-to {form.pad_prompt_to} leaves no place for an answer"
+        raise UsageError(problem, "--pad-to N, the length of both")
     if form.truncate and form.max_tokens is None:
         raise UsageError("--truncate needs to know a length", "--max-tokens N")
     if form.keep_end and form.max_tokens is None and form.pad_to is None:

@@ -26,12 +26,14 @@ TARGETS = {
     "axolotl": "Axolotl: chat_template.default",
     "tokens": "token ids and masks: what collators compute, for TRL's DataCollatorForPreference",
     "trinity": "Trinity-RFT: DPO from a folder of conversations",
+    "trinity-experience": "Trinity-RFT: experiences in a frame (TRXP) or a SQLite buffer",
     "ultrafeedback": "the columns of ultrafeedback_binarized on the Hub",
 }
 """Every target."""
 
 
-PAIR_FORMATS = tuple(name for name in TARGETS if name not in ("nat", "trl-kto", "tokens"))
+_NO_PAIRS = ("nat", "trl-kto", "tokens", "trinity-experience")
+PAIR_FORMATS = tuple(name for name in TARGETS if name not in _NO_PAIRS)
 """The targets whose rows can be read back as pairs."""
 
 DEFAULT = "trl"

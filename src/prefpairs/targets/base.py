@@ -212,6 +212,8 @@ class Target:
     """Whether each row is a single answer."""
     rules: Rules
     """What the trainer does with the rows that it reads."""
+    containers: Sequence[str] = ()
+    """The file name extensions of binary files that it can be written to. It writes one file."""
     typed: bool = True
     """Whether its loader infers the types of columns from the first rows of a file."""
 

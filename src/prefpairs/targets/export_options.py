@@ -46,6 +46,24 @@ class ExportOptions:
         panel=_TOKENS,
         help="tokens: also write columns padded to N tokens, with attention masks.",
     )
+    pad_prompt_to: int | None = option(
+        None,
+        metavar="N",
+        least=1,
+        panel=_TOKENS,
+        help="tokens: with --pad-to, pad prompts on the left to N tokens, so that all answers "
+        "begin there (as Trinity-RFT gathers them).",
+    )
+    single_turn: bool = flag(
+        panel=_TOKENS,
+        help="trinity-experience: write each answer as an experience of its own "
+        "(split_dpo_experience_to_single_turn), with a mask of the model's tokens.",
+    )
+    custom_fields: bool = flag(
+        panel=_TOKENS,
+        help="trinity-experience: hand the scores to the trainer as custom fields. Pairs without "
+        "scores are left out.",
+    )
     truncate: bool = flag(
         panel=_TOKENS,
         help="tokens, sdpo, composer: cut off what is beyond --max-tokens, instead of leaving out "

@@ -5,7 +5,7 @@ that came with the rollouts are used unchanged.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from prefpairs.chat.token_ids import (
     IGNORED,
@@ -26,9 +26,21 @@ from prefpairs.targets.base import CannotExport, ChatSupport, Dataset, Example, 
 from prefpairs.targets.export_options import ExportOptions
 from prefpairs.targets.trl import PROVENANCE, SPLITS, provenance
 
+CUTS = {"prompt_cut": "prompt_head_cut", "tokens_cut": "tokens_cut"}
+"""What counts tokens that were cut off, and the codes by which it is noticed."""
 
-def rows(example: Example, options: ExportOptions) -> list[Row]:
-    """The row of an example."""
+
+class Tokens(NamedTuple):
+    """Both sides of an example, and how many tokens were cut off them."""
+
+    chosen: TokenSide
+    rejected: TokenSide
+    prompt_cut: int
+    tokens_cut: int
+
+
+def tokens_of_sides(example: Example, options: ExportOptions) -> Tokens:
+    """Both sides as tokens, with one prompt. Raises CannotExport if they teach nothing."""
     whole = _sides(example, options)
     chosen, rejected = (_truncated(side, options) for side in whole)
     if chosen.prompt != rejected.prompt:
@@ -40,26 +52,30 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
     longest = max(len(chosen.ids), len(rejected.ids))
     cut = tokens_to_remove(len(chosen.prompt), longest, options)
     prompt = chosen.prompt[cut:]
+    left_out = sum(len(side.ids) for side in whole) - len(chosen.ids) - len(rejected.ids)
+    return Tokens(chosen._replace(prompt=prompt), rejected._replace(prompt=prompt), cut, left_out)
+
+
+def rows(example: Example, options: ExportOptions) -> list[Row]:
+    """The row of an example."""
+    made = tokens_of_sides(example, options)
+    chosen, rejected = made.chosen, made.rejected
     row: Row = {
-        "prompt_ids": prompt,
+        "prompt_ids": chosen.prompt,
         "chosen_ids": chosen.ids,
         "rejected_ids": rejected.ids,
         "chosen_mask": chosen.mask,
         "rejected_mask": rejected.mask,
-        "chosen_length": len(prompt) + len(chosen.ids),
-        "rejected_length": len(prompt) + len(rejected.ids),
+        "chosen_length": len(chosen.prompt) + len(chosen.ids),
+        "rejected_length": len(rejected.prompt) + len(rejected.ids),
     }
-    if cut:
-        row["prompt_cut"] = cut
-    if (chosen, rejected) != whole:
-        row["tokens_cut"] = sum(len(side.ids) for side in whole) - len(chosen.ids + rejected.ids)
-    if options.pad_to is not None:
-        pad = 0 if options.tokenization is None else options.tokenization.pad_id
-        row |= padded("chosen", prompt, chosen, options.pad_to, pad)
-        row |= padded("rejected", prompt, rejected, options.pad_to, pad)
-    if options.labels:
-        row |= _labels("chosen", prompt, chosen, options.pad_to)
-        row |= _labels("rejected", prompt, rejected, options.pad_to)
+    row |= {name: count for name in CUTS if (count := getattr(made, name))}
+    for name, side in (("chosen", chosen), ("rejected", rejected)):
+        if options.pad_to is not None:
+            pad = 0 if options.tokenization is None else options.tokenization.pad_id
+            row |= padded(name, side, options.pad_to, pad, options.pad_prompt_to)
+        if options.labels:
+            row[f"{name}_labels"] = _labels(side, options)
     return [row | provenance(example)]
 
 
@@ -73,10 +89,12 @@ def _truncated(side: TokenSide, options: ExportOptions) -> TokenSide:
     return side._replace(ids=side.ids[:left], mask=side.mask[:left])
 
 
-def _labels(name: str, prompt: list[int], side: TokenSide, length: int | None) -> Row:
-    """The labels of one side, as long as its other columns."""
-    known = [*[IGNORED] * len(prompt), *labels_of(side.ids, side.mask)]
-    return {f"{name}_labels": known + [IGNORED] * ((length or 0) - len(known))}
+def _labels(side: TokenSide, options: ExportOptions) -> list[int]:
+    """The labels of one side, as long as its padded columns, if there are any."""
+    known = [*[IGNORED] * len(side.prompt), *labels_of(side.ids, side.mask)]
+    if options.pad_prompt_to is not None:
+        known = [IGNORED] * (options.pad_prompt_to - len(side.prompt)) + known
+    return known + [IGNORED] * ((options.pad_to or 0) - len(known))
 
 
 def keeps(pair: Pair, options: ExportOptions) -> bool:
@@ -143,8 +161,13 @@ def _agrees(row: Row, name: str, side: TokenSide) -> bool:
     real = len(side.prompt) + len(side.ids)
     if not isinstance(given, list) or len(given) < real or not are_ids(given):
         return False
-    own = padded(name, side.prompt, side, len(given), 0)
-    return given[:real] == own[f"{name}_input_ids"][:real] and all(
+    attended = row.get(f"{name}_attention_mask")
+    if not (isinstance(attended, list) and 1 in attended):
+        return False
+    before = attended.index(1)
+    own = padded(name, side, len(given), 0, before + len(side.prompt))
+    end = before + real
+    return given[before:end] == own[f"{name}_input_ids"][before:end] and all(
         row.get(column) == own[column]
         for column in (f"{name}_attention_mask", f"{name}_response_mask")
     )
@@ -153,7 +176,7 @@ def _agrees(row: Row, name: str, side: TokenSide) -> bool:
 def changes(written: list[Row]) -> frozenset[str]:
     """The reason codes of what was changed when these rows were made."""
     found = {column for row in written for column in row}
-    return frozenset(code for column, code in _CUTS.items() if column in found)
+    return frozenset(code for column, code in CUTS.items() if column in found)
 
 
 def extras(dataset: Dataset) -> Mapping[str, str]:
@@ -167,11 +190,10 @@ _PADDED = [
     for side in ("chosen", "rejected")
     for name in ("input_ids", "attention_mask", "response_mask")
 ]
-_CUTS = {"prompt_cut": "prompt_head_cut", "tokens_cut": "tokens_cut"}
 COLUMNS: dict[str, Any] = {
     **dict.fromkeys(_IDS),
     **dict.fromkeys(("chosen_length", "rejected_length")),
-    **dict.fromkeys(_CUTS, 0),
+    **dict.fromkeys(CUTS, 0),
     **dict.fromkeys(_PADDED),
     **dict.fromkeys(("chosen_labels", "rejected_labels")),
     **PROVENANCE,
@@ -187,6 +209,11 @@ TARGET = Target(
     extra_names=("README.md",),
     supports=ChatSupport(calls=True, results=True, tools=True, reasoning=True, later_turns=True),
     tool_args="dict",
-    words=frozenset({"tokenizer", "max_tokens", "keep_end", "pad_to", "truncate", "labels"}),
+    words=frozenset(
+        {
+            *("tokenizer", "max_tokens", "keep_end", "truncate"),
+            *("pad_to", "pad_prompt_to", "labels"),
+        }
+    ),
     rules=Rules(needs=dict.fromkeys(_IDS, frozenset({"list"})), read=read, check=check),
 )

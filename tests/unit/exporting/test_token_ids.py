@@ -246,3 +246,37 @@ def test_equal_and_empty_sides() -> None:
     row = {key: value for key, value in row.items() if value is not None}
     same = {**row, "rejected_ids": row["chosen_ids"], "rejected_mask": row["chosen_mask"]}
     assert "equal_sides" in {finding.code for finding in check_row(same, TARGET.rules)}
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_prompts_padded_on_the_left(labels: bool) -> None:
+    """All answers begin at one place, as Trinity-RFT gathers them; the rules see that."""
+    prompt, room = len(PROMPT) + 5, 20
+    row = _row(pad_to=prompt + room, pad_prompt_to=prompt, labels=labels)
+    for name in ("chosen", "rejected"):
+        ids, attended = row[f"{name}_input_ids"], row[f"{name}_attention_mask"]
+        own = row[f"{name}_ids"]
+        assert ids == [0] * 5 + row["prompt_ids"] + own + [0] * (room - len(own))
+        assert attended == [0] * 5 + [1] * (len(PROMPT) + len(own)) + [0] * (room - len(own))
+        mask = row[f"{name}_mask"]
+        assert row[f"{name}_response_mask"] == [0] * prompt + mask + [0] * (room - len(own))
+        if labels:
+            both = zip(ids, row[f"{name}_response_mask"], strict=True)
+            assert row[f"{name}_labels"] == [one if mine else -100 for one, mine in both]
+    assert list(check_row(row, TARGET.rules)) == []
+    assert "padded_wrong" in {
+        each.code
+        for each in check_row(
+            {**row, "chosen_input_ids": [1, *row["chosen_input_ids"]]}, TARGET.rules
+        )
+    }
+
+
+def test_lengths_of_prompts_padded_on_the_left() -> None:
+    """Neither part may be longer than its place; only the start of a prompt may be cut."""
+    prompt, answer = len(PROMPT), len(_row()["chosen_ids"])
+    assert _row(pad_to=prompt + answer, pad_prompt_to=prompt)
+    assert _reason(pad_to=prompt + answer, pad_prompt_to=prompt + 1) == "too_many_tokens"
+    assert _reason(pad_to=prompt + answer, pad_prompt_to=prompt - 1) == "too_many_tokens"
+    row = _row(pad_to=prompt + answer, pad_prompt_to=prompt - 1, keep_end=True)
+    assert (row["prompt_cut"], len(row["chosen_input_ids"])) == (1, prompt + answer)

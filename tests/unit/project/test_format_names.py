@@ -46,7 +46,9 @@ ALLOWED = {
     "fields/training_logs.py": "the table of the logs that trainers write",
     "files/open_input.py": "only one tool is known to have pickled rollouts",
     "files/sqlite_reader.py": "the database format of one tool",
+    "files/sqlite_writer.py": "the same",
     "files/trxp_reader.py": "the file format of one tool",
+    "files/trxp_writer.py": "the same",
     "targets/export_options.py": "help says for which targets an option is",
     "reasons.py": "what to do about a reason, as a command to copy",
 }
@@ -59,6 +61,7 @@ FIELDS = {
     "chat/template.py": "the extra that installs tokenizers",
     "files/tokenizer.py": "the extra that installs tokenizers",
     "files/trxp_reader.py": "a field of the file",
+    "files/trxp_writer.py": "the same",
     "fields/field_names.py": "a column of rows of any shape",
     "fields/rollout_tokens.py": "a field of candidates and of rows",
     "ledger/summaries.py": "a key of summaries",

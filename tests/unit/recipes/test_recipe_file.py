@@ -65,8 +65,11 @@ FORM_WORDS = {
     "max_tokens": 4096,
     "keep_end": True,
     "pad_to": 2048,
+    "pad_prompt_to": 1024,
     "truncate": True,
     "labels": True,
+    "single_turn": True,
+    "custom_fields": True,
     "hints": "hints.toml",
 }
 TRACE_WORDS = {
