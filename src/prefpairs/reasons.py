@@ -28,7 +28,7 @@ LOSSES = {
     "empty_answer": "the answer is empty: it has no text and no tool call",
     "unfinished_thinking": "the answer is only thinking, and was cut off before its end: "
     "<think> without </think>",
-    "no_group": "a field that --group-by names is missing",
+    "no_group": "a field that --group-by names is missing, or its pattern does not match",
     "unsupported_item": "the response contains an item that chat messages cannot represent",
     "no_ttc_steps": "the row has no TTC_END step",
     "other_step_name": "none of the row's TTC_END steps has the name given by --step-name",

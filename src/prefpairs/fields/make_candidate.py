@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from prefpairs.errors import BadField
 from prefpairs.fields.answers_in_row import Place, WeightedScore, single_answer_at
-from prefpairs.fields.read_options import ReadOptions, Unrender, run_length
+from prefpairs.fields.read_options import ReadOptions, Unrender, group_key
 from prefpairs.model.candidate import Candidate, candidate_of, read_text
 from prefpairs.model.identity import BY_PROMPT, canonical_json, digest_prompt, group_of_prompt
 from prefpairs.model.json_codec import decode, decode_counting, finite
@@ -307,16 +307,24 @@ def group_of(
 
 
 def _key_of(answer: Answer, word: str) -> Any:
-    """The value of a field that --group-by names, or the number of its run of rows."""
-    path, rows = run_length(word)
+    """The value that a word of --group-by names."""
+    path, run, pattern = group_key(word)
     value = answer.look_up(path)
     if value is MISSING or value is None:
         raise Unusable("no_group")
-    if rows is None:
+    if run is not None:
+        if type(value) is not int:
+            raise BadField(path, value, f"a whole number, for --group-by {word}")
+        return value // run
+    if pattern is None:
         return value
-    if type(value) is not int:
-        raise BadField(path, value, f"a whole number, for --group-by {word}")
-    return value // rows
+    if not isinstance(value, str):
+        raise BadField(path, value, f"text, for --group-by {word}")
+    found = pattern.search(value)
+    part = found and found[1 if pattern.groups else 0]
+    if part is None:
+        raise Unusable("no_group")
+    return part
 
 
 def meta_of(answer: Answer, task: str | None, options: ReadOptions) -> dict[str, Any] | None:

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from math import isfinite, nan
-from typing import Literal, Protocol, cast
+from typing import Literal, NamedTuple, Protocol, cast
 
 from prefpairs.errors import OptionNeeds, OptionsBothNeeded, OptionsConflict, UsageError
 from prefpairs.fields.field_names import is_less_better
@@ -79,20 +80,43 @@ def _group_by(word: str) -> GroupBy:
     paths = split_words([word])
     if not paths:
         raise UsageError("--group-by names nothing", "auto, prompt, file, or fields of the rows")
+    for path in paths:
+        group_key(path)
     return paths
 
 
-_RUNS = re.compile(r"(.+)//([1-9][0-9]*)")
+class GroupKey(NamedTuple):
+    """What a word of --group-by names: a field, a run of its numbers, or a part of its text."""
+
+    path: str
+    run: int | None = None
+    """How many numbers, from 0, are one group."""
+    pattern: re.Pattern[str] | None = None
+    """What the text is searched for; its first group is the value, or else all that it matches."""
 
 
-def run_length(word: str) -> tuple[str, int | None]:
-    """The path in a word of --group-by, and how many rows in a row are one group, if it says so.
+_RUN = re.compile(r"(.+)//([1-9][0-9]*)")
 
-    >>> run_length("idx//4"), run_length("task_id")
-    (('idx', 4), ('task_id', None))
+
+@lru_cache
+def group_key(word: str) -> GroupKey:
+    """What a word of --group-by names.
+
+    >>> group_key("idx//4").run, group_key("uid~(.+)_[0-9]+$").path, group_key("id")[1:]
+    (4, 'uid', (None, None))
     """
-    found = _RUNS.fullmatch(word)
-    return (found[1], int(found[2])) if found else (word, None)
+    if found := _RUN.fullmatch(word):
+        return GroupKey(found[1], run=int(found[2]))
+    path, sign, pattern = word.partition("~")
+    if not (path and sign and pattern):
+        return GroupKey(word)
+    try:
+        return GroupKey(path, pattern=re.compile(pattern))
+    except (re.error, OverflowError, RecursionError) as error:
+        problem = f"--group-by {word}: not a regular expression ({error})"
+        raise UsageError(
+            problem, "such as uid~(.+)_[0-9]+$ for what is before the last number"
+        ) from None
 
 
 def _reasons_to_keep(words: list[str] | None) -> frozenset[str]:
@@ -194,7 +218,8 @@ class ReadOptions:
         panel=READ,
         convert=_group_by,
         help="Which candidates compete: those of one task (auto), prompt or file, or those that "
-        "agree in these fields; idx//4 makes a group of each 4 numbers, from 0. Different "
+        "agree in these fields; idx//4 makes a group of each 4 numbers from 0, "
+        "and uid~(.+)_[0-9]+$ takes a part of a text by a regular expression. Different "
         "prompts never compete. Trinity-RFT: also task, "
         "run, step, or sample for one item of the dataset across epochs.",
     )

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from prefpairs.errors import TwoReadings
-from prefpairs.fields.read_options import ReadOptions, run_length
+from prefpairs.fields.read_options import ReadOptions, group_key
 from prefpairs.model.json_codec import decode_object
 from prefpairs.model.pair import holds_pair
 from prefpairs.sources import GENERIC, KEY_COLUMNS, KEY_TEXTS, source_named
@@ -66,7 +66,7 @@ def named_paths(options: ReadOptions) -> list[tuple[str, str]]:
     named += [("--on", path) for path in options.on]
     named += [("--context", path) for path in options.context]
     if isinstance(options.group_by, tuple):
-        named += [("--group-by", run_length(word)[0]) for word in options.group_by]
+        named += [("--group-by", group_key(word).path) for word in options.group_by]
     named += [("--keep", path) for path in options.keep]
     return named + [("--ignore", path) for path in options.ignore]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import FileError, OptionsBothNeeded, OptionsConflict, UnknownWord, UsageError
-from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.read_options import ReadOptions, group_key
 from prefpairs.files.input_file import Input
 from prefpairs.option import filled
 from prefpairs.plan import InputPlan, ReadPlan
@@ -98,6 +98,34 @@ def test_weight_of_a_score(word: str, score: tuple[str, float]) -> None:
 def test_group_by_keywords(word: str) -> None:
     """Three keywords are not paths."""
     assert _plan(group_by=word).options.group_by == word
+
+
+@pytest.mark.parametrize(
+    ("word", "path", "run", "pattern"),
+    [
+        ("idx//4", "idx", 4, None),
+        ("a.b//16", "a.b", 16, None),
+        ("idx//0", "idx//0", None, None),
+        ("a//b", "a//b", None, None),
+        ("uid~(.+)_[0-9]+$", "uid", None, "(.+)_[0-9]+$"),
+        ("~x", "~x", None, None),
+        ("x~", "x~", None, None),
+    ],
+)
+def test_group_by_a_part_of_a_field(
+    word: str, path: str, run: int | None, pattern: str | None
+) -> None:
+    """A run of its numbers, or what a regular expression matches."""
+    found = group_key(word)
+    assert (found.path, found.run) == (path, run)
+    assert (found.pattern and found.pattern.pattern) == pattern
+    assert _plan(group_by=word).options.group_by == (word,)
+
+
+def test_group_by_no_regular_expression() -> None:
+    """The error names the word."""
+    with pytest.raises(UsageError, match=r"--group-by uid~[(]: not a regular expression"):
+        _plan(group_by="uid~(")
 
 
 @pytest.mark.parametrize("word", ["", ",", " "])

@@ -224,6 +224,35 @@ def test_group_without_a_task_is_the_prompt() -> None:
     assert _group() == "prompt:a3c7b2cc00e5ce45cc7511a032ee4eb9"
 
 
+@pytest.mark.parametrize(
+    ("word", "row", "group"),
+    [
+        ("uid~(.+)_[0-9]+_[0-9]+$", {"uid": "a_b_3_0"}, '["a_b"]'),
+        ("uid~^[a-z]+", {"uid": "ab_3"}, '["ab"]'),
+        ("uid~(x)?b", {"uid": "ab"}, None),
+        ("uid~c", {"uid": "ab"}, None),
+        ("uid~a", {}, None),
+        ("n//4", {"n": 7}, "[1]"),
+        ("n//4", {"n": None}, None),
+    ],
+)
+def test_group_by_a_part_of_a_field(word: str, row: dict[str, Any], group: str | None) -> None:
+    """The first group of the pattern, or all that it matches; else the candidate is dropped."""
+    reading = RowOutcome()
+    answer = Answer(row=row, prompt="Q", response="A", scores=[("s", 1.0, 1)])
+    add_candidate(answer, ReadOptions(group_by=(word,)), "f.jsonl", reading)
+    assert [candidate.group for candidate in reading.kept] == ([] if group is None else [group])
+    assert reading.lost == (["no_group"] if group is None else [])
+
+
+@pytest.mark.parametrize(("word", "value"), [("x~a", 1), ("x//2", "1"), ("x//2", 1.0)])
+def test_parts_of_fields_of_other_types(word: str, value: Any) -> None:
+    """Patterns are for text, and runs for whole numbers."""
+    answer = Answer(row={"x": value}, prompt="Q", response="A", scores=[("s", 1.0, 1)])
+    with pytest.raises(BadField):
+        add_candidate(answer, ReadOptions(group_by=(word,)), "f.jsonl", RowOutcome())
+
+
 def test_group_by_prompt_remembers_the_task() -> None:
     """Tasks with the same prompt compete; meta records each candidate's task."""
     reading = RowOutcome()

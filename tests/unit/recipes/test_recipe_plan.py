@@ -19,14 +19,14 @@ from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.input_file import Input
 from prefpairs.plan import PairPlan, Plan, ReadPlan
 from prefpairs.plan.write_plan import WriteRecipe
-from prefpairs.sources import LAYOUTS
+from prefpairs.sources import LAYOUTS, TABLES
 from prefpairs.stages.dedupe import Dedupe
 from prefpairs.stages.filter import Filter
 from prefpairs.stages.sample import Sample
 from prefpairs.stages.split import Split
 from prefpairs.strategies.options import PairOptions
 
-IN = Input("in.jsonl", "in.jsonl", layouts=LAYOUTS)
+IN = Input("in.jsonl", "in.jsonl", layouts=LAYOUTS, tables=TABLES)
 READ = "[read]\ninputs = 'in.jsonl'\n"
 
 
@@ -90,7 +90,10 @@ def test_plan_of_pairs() -> None:
         "[read]\ninputs = ['in.jsonl', 'more.jsonl']\nlimit = 3\non_error = 'skip'\n"
         "temp_dir = '.'\n[sample]\nmax_pairs = 2\n"
     )
-    assert plan.read.inputs == [IN, Input("more.jsonl", "more.jsonl", layouts=LAYOUTS)]
+    assert plan.read.inputs == [
+        IN,
+        Input("more.jsonl", "more.jsonl", layouts=LAYOUTS, tables=TABLES),
+    ]
     assert (plan.read.limit, plan.read.on_error, plan.temp_dir) == (3, "skip", ".")
     assert (plan.makes, plan.pair, plan.stages) == ("pairs", None, [Sample(max_pairs=2)])
     assert (plan.split, plan.export, plan.references) == (None, None, [])
@@ -144,7 +147,7 @@ def test_no_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Standard input, unless it is a terminal; an empty list is rejected."""
     monkeypatch.setattr("sys.stdin", None)
     for text in ("[sample]\nmax_pairs = 1\n", "[read]\n[pair]\n", "[read]\ninputs = '-'\n[pair]\n"):
-        assert _plan(text).read.inputs == [Input("-", "stdin", layouts=LAYOUTS)]
+        assert _plan(text).read.inputs == [Input("-", "stdin", layouts=LAYOUTS, tables=TABLES)]
     sentences, _ = _told("[read]\n\ninputs = []\n[pair]\n")
     assert sentences[0].endswith("inputs is empty")
 
@@ -237,7 +240,7 @@ def test_sides_by_name() -> None:
     """A recipe that only exports keeps files named train and val apart if it writes a folder."""
     Path("val.jsonl").touch()
     reading = "[read]\ninputs = ['in.jsonl', 'val.jsonl']\n[export]\nto = 'trl'\n[write]\n"
-    val = Input("val.jsonl", "val.jsonl", layouts=LAYOUTS)
+    val = Input("val.jsonl", "val.jsonl", layouts=LAYOUTS, tables=TABLES)
     assert _plan(f"{reading}out_dir = 'd'\n").sides == {IN: "train", val: "val"}
     assert _plan(f"{reading}output = 'o.jsonl'\n").sides == {}
 
