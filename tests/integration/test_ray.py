@@ -1,4 +1,4 @@
-"""Runs on a real Ray cluster: the bytes of a run in one process, whatever dies meanwhile.
+"""Runs on a real Ray cluster write the same bytes as a run in one process, despite crashes.
 
 `make test-runners` runs these tests in an environment with Ray.
 """
@@ -31,10 +31,10 @@ pytestmark = [
 
 PAIR = ("pair", "--order", "key", "--strategy", "exhaustive")
 TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "00112233445566778899aabbccddeeff"}
-"""Those who connect to a cluster may need its token."""
+"""Environment for a cluster that requires a token from its clients."""
 
 STARTED = 90.0
-"""Seconds within which a cluster must be there."""
+"""Timeout in seconds for the start of a cluster."""
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def command(size: str, *words: str, runner: str = "ray") -> list[str]:
-    """The words of a run on Ray."""
+    """The command line of a run on Ray."""
     ways = ("--runner", runner, "--range-size", size, "--out-dir", "out", "--summary", "ray.json")
     return [sys.executable, "-m", "prefpairs", *PAIR, *ways, *words, "a.jsonl", "b.jsonl"]
 
@@ -74,7 +74,7 @@ def prefpairs(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
 def run(
     folder: Path, words: list[str], env: dict[str, str] | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a command to its end."""
+    """Run a command and wait for it."""
     return subprocess.run(
         words,
         cwd=folder,
@@ -87,7 +87,7 @@ def run(
 
 
 def check(folder: Path, done: "subprocess.CompletedProcess[str]") -> None:
-    """The run ended well, with the result of one process, and said nothing but its summary."""
+    """The run succeeded with the results of one process, and printed only its summary."""
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     check_results(folder)
     local = prefpairs(folder, *PAIR, "a.jsonl", "b.jsonl", "-o", "again.jsonl").stderr
@@ -95,7 +95,7 @@ def check(folder: Path, done: "subprocess.CompletedProcess[str]") -> None:
 
 
 def check_results(folder: Path) -> None:
-    """The parts, one after the other, are what one process wrote; nothing else is left."""
+    """The concatenated parts equal the output of one process; no other files remain."""
     parts = sorted((folder / "out").glob("part-*"))
     assert sorted(os.listdir(folder / "out")) == ["manifest.json", *(part.name for part in parts)]
     assert b"".join(part.read_bytes() for part in parts) == (folder / "local.jsonl").read_bytes()
@@ -110,7 +110,7 @@ def free_port() -> int:
 
 
 def started(*words: str) -> "subprocess.Popen[bytes]":
-    """`ray start`, which runs until it is terminated, and its raylet with it."""
+    """Start a node with `ray start --block`, which runs until it is terminated."""
     ray = Path(sys.executable).with_name("ray")
     given = [str(ray), "start", "--block", "--num-cpus", "2", "--object-store-memory", "100000000"]
     return subprocess.Popen(
@@ -123,7 +123,7 @@ def started(*words: str) -> "subprocess.Popen[bytes]":
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:
-    """End `ray start` and all that it started."""
+    """Stop `ray start` and its child processes."""
     own = children_of(process.pid)
     process.terminate()
     with suppress(subprocess.TimeoutExpired):
@@ -136,7 +136,7 @@ def end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def children_of(parent: int) -> list[int]:
-    """The processes that a process has started itself."""
+    """The process ids of a process's direct children."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
@@ -167,7 +167,7 @@ def cluster() -> Iterator[str]:
 
 
 def tasks() -> dict[int, str]:
-    """The workers that are at a step now, by their process ids."""
+    """The workers that are running a step, by process id."""
     found = {}
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -181,7 +181,7 @@ def tasks() -> dict[int, str]:
 
 @pytest.mark.parametrize("engine", ["0", "1"], ids=["python", "native"])
 def test_a_cluster_of_this_machine(engine: str, folder: Path) -> None:
-    """It is started for the run, and ends with it; nothing is printed but the summary."""
+    """Without an address, a local cluster runs the steps; only the summary is printed."""
     if engine == "1" and native_core() is None:
         pytest.skip("the native core is not installed")
     check(folder, run(folder, command("200KB"), {VARIABLE: engine}))
@@ -189,14 +189,14 @@ def test_a_cluster_of_this_machine(engine: str, folder: Path) -> None:
 
 
 def test_a_cluster_that_is_named(cluster: str, folder: Path) -> None:
-    """By its address, or by RAY_ADDRESS; however the work is divided."""
+    """A cluster is named by its address or by RAY_ADDRESS; range size and parts do not matter."""
     check(folder, run(folder, command("100KB", "--parts", "3", runner=f"ray:{cluster}")))
     check(folder, run(folder, command("5MB", "--parts", "16"), {"RAY_ADDRESS": cluster}))
 
 
 @pytest.mark.parametrize("kills", [4, pytest.param(24, marks=pytest.mark.stress)])
 def test_workers_that_are_killed(kills: int, cluster: str, folder: Path) -> None:
-    """Kill -9 of workers while they map and reduce: Ray repeats their steps."""
+    """If workers are killed with SIGKILL, Ray repeats their steps."""
     chance = random.Random(kills)  # noqa: S311 - moments of a test
     words = command("20KB", "--parts", str(10 * kills), runner=f"ray:{cluster}")
     killed: set[str] = set()
@@ -225,7 +225,7 @@ def test_workers_that_are_killed(kills: int, cluster: str, folder: Path) -> None
 
 
 def test_a_driver_that_is_killed(cluster: str, folder: Path) -> None:
-    """The same command goes on with the steps that are done."""
+    """After the driver is killed, the same command resumes with the completed steps."""
     words = command("20KB", "--parts", "40", runner=f"ray:{cluster}")
     env = {**os.environ, **TOKEN}
     with subprocess.Popen(words, cwd=folder, stderr=subprocess.PIPE, env=env) as process:
@@ -244,7 +244,7 @@ def test_a_driver_that_is_killed(cluster: str, folder: Path) -> None:
 
 @pytest.mark.stress
 def test_a_node_that_disappears(folder: Path) -> None:
-    """Of two nodes, one is killed in the middle: its steps are done by the other one."""
+    """If one of two nodes is killed during a run, the other one runs its steps."""
     port = free_port()
     head = started("--head", "--port", str(port), "--include-dashboard", "false")
     other = None
@@ -279,7 +279,7 @@ def test_a_node_that_disappears(folder: Path) -> None:
 
 
 def test_no_cluster_at_the_address(folder: Path) -> None:
-    """One line and a hint, in seconds."""
+    """The error is short, with a hint and without a traceback."""
     done = run(folder, command("1MB", runner=f"ray:127.0.0.1:{free_port()}"))
     assert (done.returncode, done.stdout) == (5, "")
     assert done.stderr.startswith("error: Ray at 127.0.0.1:")
@@ -289,7 +289,7 @@ def test_no_cluster_at_the_address(folder: Path) -> None:
 
 
 def test_an_error_of_a_step(cluster: str, folder: Path) -> None:
-    """A bad row is reported as in one process: by its line, with a hint about the command."""
+    """A bad row is reported with its line and a hint, as in a run in one process."""
     with (folder / "b.jsonl").open("a") as file:
         file.write('{"prompt": "Q?", "response": "R", "score": "0.7"}\n')
     done = run(folder, command("100KB", runner=f"ray:{cluster}"))

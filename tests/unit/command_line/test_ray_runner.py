@@ -1,4 +1,4 @@
-"""What the Ray runner asks of Ray, and how it words Ray's errors; with a stand-in for Ray."""
+"""How the Ray runner calls Ray and reports Ray's errors; tested with a fake Ray."""
 
 import os
 import signal
@@ -25,11 +25,11 @@ This process on node 10.0.0.1 was started with:
 
 
 class RayError(Exception):
-    """As in ray.exceptions."""
+    """Replaces ray.exceptions.RayError."""
 
 
 class StandIn(ModuleType):
-    """Does the work of Ray in this process."""
+    """A fake Ray that runs tasks in this process."""
 
     exceptions = SimpleNamespace(RayError=RayError)
 
@@ -41,24 +41,24 @@ class StandIn(ModuleType):
         self.ended = 0
 
     def knocked_at(self, address: tuple[str, int], _: float) -> Any:
-        """Something listens everywhere, but at port 1."""
+        """Connections succeed, except to port 1."""
         if address[1] == 1:
             raise ConnectionRefusedError(111, "Connection refused")
         return SimpleNamespace(close=lambda: None)
 
     def init(self, **asked: Any) -> None:
-        """Connect."""
+        """Record the arguments, replace the signal handler, and fail if asked to."""
         self.asked = asked
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if self.fails is not None:
             raise self.fails
 
     def shutdown(self) -> None:
-        """End."""
+        """Count the calls."""
         self.ended += 1
 
     def remote(self, do: Callable[..., Any]) -> Any:
-        """Make a task."""
+        """Return a remote function, which records the names of its tasks."""
 
         def options(**asked: Any) -> Any:
             self.names.append(asked["name"])
@@ -67,18 +67,18 @@ class StandIn(ModuleType):
         return SimpleNamespace(options=options)
 
     def wait(self, waiting: list[Any]) -> tuple[list[Any], list[Any]]:
-        """The last one is done first."""
+        """Return the last task as done."""
         return waiting[-1:], waiting[:-1]
 
     def get(self, one: Any) -> Any:
-        """Do it."""
+        """Run the task."""
         do, words = one
         return do(*words)
 
 
 @pytest.fixture
 def ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
-    """The stand-in, in place of any Ray."""
+    """The fake, imported in place of Ray."""
     stand_in = StandIn()
     monkeypatch.setitem(sys.modules, "ray", stand_in)
     monkeypatch.setattr(socket, "create_connection", stand_in.knocked_at)
@@ -90,7 +90,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
 
 
 def failed(address: str | None, work: Callable[[Any], Any] = bool) -> PrefpairsError:
-    """How a run ends that fails."""
+    """The error of a failed run."""
     with pytest.raises(PrefpairsError) as caught, connected(address) as cluster:
         work(cluster)
     return caught.value
@@ -99,7 +99,7 @@ def failed(address: str | None, work: Callable[[Any], Any] = bool) -> PrefpairsE
 def test_a_cluster_is_started_only_if_none_is_named(
     ray: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An address, else RAY_ADDRESS, else a cluster of this machine; nothing else is looked up."""
+    """The address is preferred to RAY_ADDRESS; without either, a local cluster is started."""
     with connected(None):
         assert ray.asked["address"] == "local"
         assert ray.asked["include_dashboard"] is False
@@ -115,7 +115,7 @@ def test_a_cluster_is_started_only_if_none_is_named(
 
 
 def test_signals_remain_ours(ray: StandIn) -> None:
-    """Ray's own handler would end the process before temporary files are removed."""
+    """The SIGTERM handler is restored, since Ray's would leave temporary files behind."""
     before = signal.getsignal(signal.SIGTERM)
     with connected(None):
         assert signal.getsignal(signal.SIGTERM) == before
@@ -123,14 +123,14 @@ def test_signals_remain_ours(ray: StandIn) -> None:
 
 
 def test_tasks_have_names(ray: StandIn) -> None:
-    """The dashboard and `ps` show which step is done where."""
+    """Tasks have the names of their steps, which the dashboard and `ps` show."""
     with connected(None) as cluster:
         done = [*cluster.results("prefpairs map", max, [(1, 4), (1, 7)])]
     assert (done, ray.names) == ([7, 4], ["prefpairs map 4", "prefpairs map 7"])
 
 
 def test_versions_that_differ(ray: StandIn) -> None:
-    """One line, and what to do."""
+    """Different versions are a usage error in one line, with a hint."""
     ray.fails = RuntimeError(MISMATCH)
     error = failed("10.0.0.1:6379")
     assert isinstance(error, UsageError)
@@ -146,7 +146,7 @@ def test_versions_that_differ(ray: StandIn) -> None:
 
 @pytest.mark.parametrize("error", [ConnectionError("no GCS\nat all"), ValueError(""), OSError()])
 def test_a_cluster_that_is_not_there(error: Exception, ray: StandIn) -> None:
-    """One line, with exit 5."""
+    """If the connection fails, the error is the first line of Ray's message."""
     ray.fails = error
     said = failed("10.0.0.1:6379")
     assert isinstance(said, ServiceUnreachable)
@@ -156,7 +156,7 @@ def test_a_cluster_that_is_not_there(error: Exception, ray: StandIn) -> None:
 
 @pytest.mark.parametrize("address", ["10.0.0.1:1", "ray://10.0.0.1:1", "[::1]:1"])
 def test_nothing_listens(address: str, ray: StandIn) -> None:
-    """Ray, which would wait for minutes, is not asked."""
+    """If nothing listens at the address, Ray is not called, since it would wait for minutes."""
     said = failed(address)
     assert isinstance(said, ServiceUnreachable)
     assert (said.step, said.problem) == (f"Ray at {address}", "Connection refused")
@@ -164,7 +164,7 @@ def test_nothing_listens(address: str, ray: StandIn) -> None:
 
 
 def test_a_cluster_that_is_lost(ray: StandIn) -> None:
-    """The hint says that the same command goes on."""
+    """The hint says that the same command resumes the run."""
 
     def work(cluster: Any) -> None:
         def lost(_: int) -> None:
@@ -183,7 +183,7 @@ def test_a_cluster_that_is_lost(ray: StandIn) -> None:
 
 
 def test_ray_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hint installs it, without a bound on its version from above."""
+    """The hint installs Ray with a lower bound on its version, but no upper one."""
     monkeypatch.setitem(sys.modules, "ray", None)
     error = failed(None)
     assert isinstance(error, UsageError)
@@ -191,7 +191,7 @@ def test_ray_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_shared_file_system(tmp_path: Path) -> None:
-    """A node that does not see the plan of the steps is named."""
+    """The error names the node that cannot read the plan of the steps."""
     failure = step_elsewhere(str(tmp_path / "out"), "map", 0)
     assert failure is not None
     words, code = failure

@@ -59,7 +59,7 @@ def _at(ids: list[int], places: list[int], valid: list[bool]) -> str:
 
 
 def test_all_channels_have_one_shape() -> None:
-    """Student and teacher, so that their logits can be compared; both sides of pairs."""
+    """Student and teacher are padded to the same length, and so are both sides of pairs."""
     batch = _batch(PLAIN, HINTED, labels=True)
     shapes = {
         name: {(len(lists), len(each)) for each in lists}
@@ -87,7 +87,7 @@ def test_all_channels_have_one_shape() -> None:
 
 
 def test_both_lists_of_indexes_name_the_same_tokens() -> None:
-    """Those of the recovery, and none of a trace without hints."""
+    """Both name the tokens of the recovery; a trace without hints has no indexes."""
     batch = _batch(PLAIN, HINTED)
     for who, ids in (("student", "input_ids"), ("teacher", "ctx_teacher_input_ids")):
         places, valid = batch[f"{who}_response_idx"], batch[f"{who}_response_valid"]
@@ -99,7 +99,7 @@ def test_both_lists_of_indexes_name_the_same_tokens() -> None:
 
 
 def test_padding_is_marked_by_lengths() -> None:
-    """A real token may have the padding id."""
+    """Padding is masked by position, since a real token may have the padding id."""
     batch = _batch(PLAIN, HINTED, pad_id=ord("a"))
     row, attended = batch["input_ids"][0], batch["attention_mask"][0]
     real = sum(attended)
@@ -109,7 +109,7 @@ def test_padding_is_marked_by_lengths() -> None:
 
 
 def test_labels() -> None:
-    """The ids under the mask, and -100 everywhere else, padding included."""
+    """Labels are the token ids where the mask is set, and -100 elsewhere, also for padding."""
     batch = _batch(PLAIN, HINTED, labels=True)
     for ids, masks, labels in (
         ("input_ids", "response_mask", "labels"),
@@ -122,13 +122,13 @@ def test_labels() -> None:
 
 
 def test_rewards_that_are_missing() -> None:
-    """They are no zeros: a column says which are real."""
+    """A missing reward is 0.0, and false in the column of valid rewards."""
     batch = _batch(PLAIN, HINTED)
     assert (batch["rewards"], batch["rewards_valid"]) == ([0.5, 0.0], [True, False])
 
 
 def test_columns_without_use_are_left_out() -> None:
-    """As the collator does: no hints, no pairs."""
+    """Without hints and pairs, a batch has no columns for them."""
     assert [*_batch(PLAIN)] == [
         *("input_ids", "attention_mask", "response_mask", "rewards", "rewards_valid"),
         *("trace_id", "origin", "pair_id", "pair_trace"),
@@ -136,13 +136,13 @@ def test_columns_without_use_are_left_out() -> None:
 
 
 def test_a_width_of_your_own() -> None:
-    """For all channels."""
+    """pad_to sets the length of all sequences."""
     batch = _batch(HINTED, pad_to=300)
     assert len(batch["input_ids"][0]) == len(batch["dpo_rejected_input_ids"][0]) == 300
 
 
 def test_pairs_that_cannot_be_written() -> None:
-    """Counted with their reasons; the trace stays."""
+    """Pairs that are lost are counted by reason; the trace is kept."""
     trace = HINTED._replace(pairs_lost=["no_response"])
     short = _form(ExportOptions(max_tokens=3))
     made = row_of(trace, short)
@@ -152,14 +152,14 @@ def test_pairs_that_cannot_be_written() -> None:
 
 @pytest.mark.parametrize("most", [51, 20])
 def test_pairs_of_which_nothing_would_be_left(most: int) -> None:
-    """They would train on a prompt alone, or on equal sides."""
+    """A pair is dropped if truncation leaves only the prompt, or equal sides."""
     made = row_of(HINTED, _form(ExportOptions(max_tokens=most, truncate=True)))
     assert (made.row["pairs"], made.pairs_lost) == ([], ["too_many_tokens"])
 
 
 @pytest.mark.parametrize(("most", "answer"), [(51 + 8, "yes, tha"), (51 + 3, "yes")])
 def test_truncated_pairs(most: int, answer: str) -> None:
-    """Only on request, counted, and never without a token to train on."""
+    """Pairs are truncated to the limit, and the number of tokens cut is recorded."""
     made = row_of(HINTED, _form(ExportOptions(max_tokens=most, truncate=True)))
     (row,) = made.row["pairs"]
     assert "".join(map(chr, row["chosen_ids"])) == answer

@@ -120,7 +120,7 @@ def test_runs_that_are_dropped(row: Row, source: Any, reason: str) -> None:
     ],
 )
 def test_keep_rows(row: Row, source: Any, reason: str) -> None:
-    """They are used if they are asked for."""
+    """--keep-rows uses runs that are dropped otherwise."""
     assert _read(row, source, keep_rows=frozenset({reason})).kept
 
 
