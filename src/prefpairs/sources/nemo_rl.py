@@ -52,7 +52,7 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
 
 def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
     given, reading = begin_row(record)
-    row = {_FILE: label} | {key: _alone(given, key) for key in given}
+    row = {_FILE: label} | {key: _alone(value) for key, value in given.items()}
     try:
         add_candidate(_answer(row, options, reading.noticed), options, label, reading)
     except Unusable as loss:
@@ -60,14 +60,9 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
     return reading
 
 
-def _alone(row: Row, field: str) -> Any:
-    """The only value of a list; what is no list stands for itself."""
-    value = row[field]
-    if not isinstance(value, list):
-        return value
-    if len(value) != 1:
-        raise BadField(field, value, "a list of one value")
-    return value[0]
+def _alone(value: Any) -> Any:
+    """The only value of a list; any other value is kept."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def _answer(row: Row, options: ReadOptions, noticed: list[str]) -> Answer:

@@ -105,7 +105,7 @@ class _Events:
         self._last_reply: Any = None
         for place, event in enumerate(history):
             kind = event.get("observation", event.get("action"))
-            if kind in _SILENT or not isinstance(kind, str):
+            if not isinstance(kind, str) or kind in _SILENT:
                 continue
             if kind in _REWRITTEN:
                 raise Unusable("branched")

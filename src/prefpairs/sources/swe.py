@@ -5,6 +5,7 @@ SWE-agent-trajectories calls the model `ai`. Rollouts of one issue have its `ins
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
@@ -47,7 +48,12 @@ def check_status(status: Any, options: ReadOptions) -> None:
 
 
 def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> RecordReader:
-    """How the trajectories of one file are read."""
+    """How the trajectories of one file are read.
+
+    --prompt may name the conversation, as for rows of any kind: its prompt is meant.
+    """
+    if options.prompt in _TALKS:
+        options = replace(options, prompt=None)
     return RecordReader(lambda record: _read(record, options, label))
 
 

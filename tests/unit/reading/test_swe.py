@@ -151,11 +151,24 @@ def test_rows_of_swe_agent_trajectories() -> None:
     assert source_of(json.dumps(row).encode()) == "swe"
 
 
+def test_the_conversation_may_be_named() -> None:
+    """As before these rows had a format of their own."""
+    assert _read(_row(), prompt="trajectory", scores=(("resolved", 1.0),)) == _read(_row())
+
+
 def test_tools_whose_parameters_are_text() -> None:
     """As tables store what differs from row to row."""
     function = {"name": "f", "parameters": '{"type": "object"}'}
     tools = [json.dumps({"type": "function", "function": function})]
     assert _read(_row(tools=tools)).kept[0].tools == [TOOL]
+
+
+@pytest.mark.parametrize("kind", [None, [], {}, "recall"])
+def test_events_of_the_program(kind: Any) -> None:
+    """Those that the model neither caused nor saw are no turns."""
+    event = {"id": 9, "source": "environment", "observation": kind, "content": "x"}
+    (found,) = _read(_run(EVENTS[2], event), openhands).kept
+    assert found.response == [SAID]
 
 
 def test_replies_and_results() -> None:
