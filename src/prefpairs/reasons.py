@@ -19,6 +19,7 @@ LOSSES = {
     "only_tokens": "the row has tokens but no text; --tokenizer FILE decodes them",
     "no_score": "the score is missing",
     "other_filter": "its metric is that of another filter than --score names",
+    "other_maker": "its --by field is neither in --prefer nor in --over",
     "no_label": "no label says which answer is preferred",
     "tied": "the label prefers neither answer",
     "both_bad": "the label says that both answers are bad",

@@ -29,7 +29,14 @@ from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.model.identity import digest_pair
 from prefpairs.model.json_codec import decode
 from prefpairs.model.number import gap_between
-from prefpairs.model.pair import Pair, digests_of, fullest_first, pair_line, pair_of
+from prefpairs.model.pair import (
+    Pair,
+    digests_of,
+    fullest_first,
+    pair_line,
+    pair_of,
+    without_scores,
+)
 from prefpairs.plan import PairPlan
 from prefpairs.stages.base import IndexedPair
 from prefpairs.strategies.bounds import Bounds
@@ -78,7 +85,7 @@ class PairsFromCandidates:
         ledger, plan, store = self._ledger, self._plan, self.candidates
         store.index(ledger, self._ready)
         self._put(self._ready.pairs(), sink)
-        known = isinstance(sink, PairLines) and not plan.options.num_candidates
+        known = isinstance(sink, PairLines) and not (plan.options.num_candidates or self._by_maker)
         core = store.core() if known else None
         number = self._workers_worth()
         if core is None and isinstance(sink, PairLines) and number > 1 and CAN_FORK:
@@ -91,6 +98,11 @@ class PairsFromCandidates:
         from prefpairs.engine.native_pairs import NativePairs
 
         NativePairs(store, core, number).put_all(plan, ledger, sink)
+
+    @property
+    def _by_maker(self) -> bool:
+        """Whether pairs are made by who gave an answer, so that they have no scores."""
+        return bool(self._plan.read.options.prefer)
 
     def _workers_worth(self) -> int:
         """How many processes or threads should write: one, unless each has enough to do."""
@@ -157,6 +169,11 @@ class PairsFromCandidates:
 
     def _fetch_from(self, candidates: Candidates) -> Callable[[Numbers], Pair]:
         """What makes the pair of two candidates, with the size of their group if it is wanted."""
+        if self._by_maker:
+            return lambda numbers: without_scores(self._counted(candidates)(numbers))
+        return self._counted(candidates)
+
+    def _counted(self, candidates: Candidates) -> Callable[[Numbers], Pair]:
         if not self._plan.options.num_candidates:
             return candidates.fetch_pair
         columns = candidates.columns
@@ -184,13 +201,15 @@ class PairsFromCandidates:
         group, prompt, tools = columns.question(chosen)
         _, other_prompt, _ = columns.question(rejected)
         digests = prompt, tools, columns.digest(chosen), columns.digest(rejected)
+        scores = columns.scores[chosen], columns.scores[rejected]
+        better, worse = (None, None) if self._by_maker else scores
         return IndexedPair(
             number=number,
             place=chosen << _REJECTED | rejected,
             length=0,
-            gap=gap_between(columns.scores[chosen], columns.scores[rejected]),
-            chosen_score=columns.scores[chosen],
-            rejected_score=columns.scores[rejected],
+            gap=None if self._by_maker else gap_between(*scores),
+            chosen_score=better,
+            rejected_score=worse,
             id=digest_pair(*digests),
             prompt=prompt,
             tools=tools,

@@ -237,7 +237,8 @@ class Formats:
 def _known(options: ReadOptions) -> set[str]:
     """The fields that options name, so that the user need not be asked for them."""
     known = {what for what in ("prompt", "response") if getattr(options, what)}
-    return known | {"score"} if options.scores or "no_score" in options.keep_rows else known
+    unscored = options.prefer or "no_score" in options.keep_rows
+    return known | {"score"} if options.scores or unscored else known
 
 
 def _few(records: Iterator[Record], taken: list[Record]) -> Iterator[Record]:

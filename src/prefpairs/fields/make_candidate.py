@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import fsum
 from typing import Any, NamedTuple
 
-from prefpairs.errors import BadField
+from prefpairs.errors import BadField, MeansNothing
 from prefpairs.fields.answers_in_row import Place, WeightedScore, single_answer_at
 from prefpairs.fields.read_options import ReadOptions, Unrender, group_key
 from prefpairs.model.candidate import Candidate, candidate_of, read_text
@@ -30,6 +30,7 @@ from prefpairs.model.path import MISSING, look_up
 from prefpairs.model.tool_calls import number_calls
 from prefpairs.reasons import UNFINISHED
 
+MAKERS = ("--prefer", "--over", "--by")
 TASK = "source_task"
 """The key in `meta` for the task, where the group does not identify it."""
 
@@ -161,6 +162,8 @@ def tokens_of(answer: Answer, options: ReadOptions, noticed: list[str]) -> dict[
 def _score(answer: Answer, options: ReadOptions) -> float:
     """The score (the reward) of an answer; a row without one is dropped as `no_score`."""
     scores = answer.scores
+    if options.by is not None:
+        return _rank_of_maker(answer, options, options.by)
     if options.scores:
         scores = [(path, weight, look_up(answer.row, path)) for path, weight in options.scores]
     if any(value is MISSING or value is None for _, _, value in scores):
@@ -179,6 +182,23 @@ def _score(answer: Answer, options: ReadOptions) -> float:
     if not abs(sum(parts)) <= LARGEST_SCORE:
         raise Unusable("score_not_finite")
     return round_score(-fsum(parts) if options.lower_is_better else fsum(parts))
+
+
+def _rank_of_maker(answer: Answer, options: ReadOptions, by: str) -> float:
+    """1 for an answer of those that --prefer names, 0 for one of those that --over names.
+
+    It decides which answers are paired, and is no score: the pairs have none. MeansNothing if the
+    answer has a score, which could contradict it.
+    """
+    for path, _, value in answer.scores:
+        if value is not MISSING and value is not None:
+            problem = f"--prefer is for answers without scores, and this one has one: {path}"
+            raise MeansNothing(problem, MAKERS)
+    maker = answer.look_up(by)
+    name = maker if isinstance(maker, str) else str(maker)
+    if name not in (*options.prefer, *options.over):
+        raise Unusable("other_maker")
+    return 1.0 if name in options.prefer else 0.0
 
 
 def _texts(answer: Answer, options: ReadOptions, noticed: list[str]) -> tuple[Text, Text]:
@@ -329,12 +349,13 @@ def _key_of(answer: Answer, word: str) -> Any:
 
 def meta_of(answer: Answer, task: str | None, options: ReadOptions) -> dict[str, Any] | None:
     """What the source and --keep put into meta, and the task where the group does not name it."""
-    if not options.keep and options.group_by == "auto":
+    if not (options.keep or options.by) and options.group_by == "auto":
         return answer.meta or None
     meta = dict(answer.meta or {})
     if task is not None and options.group_by not in ("auto", "file"):
         meta.setdefault(TASK, task)
-    kept = {path: answer.look_up(path) for path in options.keep}
+    paths = [*options.keep, *([options.by] if options.by else [])]
+    kept = {path: answer.look_up(path) for path in paths}
     found = {path: finite(value) for path, value in kept.items() if value is not MISSING}
     return {**meta, **found} or None
 

@@ -181,6 +181,25 @@ class ReadOptions:
         help="What labels mean, such as 1=A,0=B. negative=A: negative numbers prefer A, positive "
         "ones B, and 0 is a tie.",
     )
+    prefer: tuple[str, ...] = option(
+        (),
+        metavar="NAME,...",
+        panel=READ,
+        repeated=True,
+        convert=split_words,
+        help="Answers without scores: prefer those of these models, or of whatever --by names.",
+    )
+    over: tuple[str, ...] = option(
+        (),
+        metavar="NAME,...",
+        panel=READ,
+        repeated=True,
+        convert=split_words,
+        help="With --prefer: over the answers of these.",
+    )
+    by: str | None = option(
+        None, metavar="PATH", panel=READ, help="With --prefer: the field that has the names."
+    )
     join: list[str] | None = option(
         None,
         metavar="FILE",
@@ -294,6 +313,7 @@ class ReadOptions:
     def check(self) -> None:
         """Raise for options that do not go together."""
         self._check_preference()
+        self._check_makers()
         if bool(self.join) != bool(self.on):
             raise OptionsBothNeeded("--join FILE", "--on PATH")
         if "-" in (self.join or ()):
@@ -321,6 +341,19 @@ class ReadOptions:
             other = "--score" if self.scores else "--response"
             reason = "a label compares two answers, a score belongs to one"
             raise OptionsConflict("--preference", other, reason=reason)
+
+    def _check_makers(self) -> None:
+        given = {"--prefer": self.prefer, "--over": self.over, "--by": self.by}
+        for name, value in given.items():
+            if any(given.values()) and not value:
+                raise OptionNeeds(next(one for one in given if given[one]), name)
+        for name in self.prefer:
+            if name in self.over:
+                raise UsageError(f"--prefer and --over both name {name}")
+        if self.prefer and (self.scores or self.preference):
+            other = "--score" if self.scores else "--preference"
+            reason = "it is for answers of which nothing says how good they are"
+            raise OptionsConflict("--prefer", other, reason=reason)
 
     def notes_on_direction(self) -> Iterator[str]:
         """A note for each score whose name says that less is better, while more is taken to be.

@@ -22,7 +22,7 @@ from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_prompt
 from prefpairs.model.json_codec import decode
 from prefpairs.model.message import Text, asks_something
-from prefpairs.model.pair import Pair, digests_of, make_pair
+from prefpairs.model.pair import Pair, digests_of, make_pair, without_scores
 
 _FENCE = "```"
 
@@ -75,7 +75,7 @@ def _pair(
         for one, said in ((answer, chosen), (other, rejected))
     )
     pair = make_pair(better, worse, digests, digests.prompt)
-    return pair._replace(chosen_score=None, rejected_score=None, gap=None)
+    return without_scores(pair)
 
 
 def _is_structure(answer: Text) -> bool:

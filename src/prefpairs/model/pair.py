@@ -182,6 +182,11 @@ def pair_line(pair: Pair) -> bytes:
     return encode_line(row)
 
 
+def without_scores(pair: Pair) -> Pair:
+    """The pair of answers that have no scores."""
+    return pair._replace(chosen_score=None, rejected_score=None, gap=None)
+
+
 def fullest_first(pair: Pair) -> tuple[bool, bytes]:
     """A sort key for copies of a pair: those with tokens first, then by content."""
     return pair.chosen_tokens is None or pair.rejected_tokens is None, as_written(pair)

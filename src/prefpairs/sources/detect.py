@@ -63,6 +63,7 @@ def named_paths(options: ReadOptions) -> list[tuple[str, str]]:
     compared = options.preference, options.response_a, options.response_b
     names = "--preference", "--response-a", "--response-b"
     named += [(name, path) for name, path in zip(names, compared, strict=True) if path]
+    named += [("--by", options.by)] if options.by else []
     named += [("--on", path) for path in options.on]
     named += [("--context", path) for path in options.context]
     if isinstance(options.group_by, tuple):

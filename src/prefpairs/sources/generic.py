@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from prefpairs.errors import BadField, BadRecord, TwoReadings
+from prefpairs.errors import BadField, BadRecord, MeansNothing, TwoReadings
 from prefpairs.fields.answers_in_row import (
     Place,
     WeightedScore,
@@ -21,7 +21,7 @@ from prefpairs.fields.answers_in_row import (
     scores_of_each,
     several_answers_at,
 )
-from prefpairs.fields.choose_field import Fact
+from prefpairs.fields.choose_field import Fact, column_of
 from prefpairs.fields.field_names import CHATS
 from prefpairs.fields.guess_fields import Fields, find_fields
 from prefpairs.fields.join_question_columns import (
@@ -32,7 +32,14 @@ from prefpairs.fields.join_question_columns import (
     turn_of,
     whole_question,
 )
-from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
+from prefpairs.fields.make_candidate import (
+    MAKERS,
+    Answer,
+    RowOutcome,
+    Unusable,
+    add_candidate,
+    begin_row,
+)
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.suggestions import comparisons, suggestions
 from prefpairs.model.candidate import chat_in, read_text
@@ -147,7 +154,8 @@ def _not_found(row: dict[str, Any], fields: Fields, options: ReadOptions) -> lis
     talks = fields.prompt is not None and isinstance(look_up(row, fields.prompt), list)
     if fields.response is None and not talks:
         missing.append("response")
-    if not options.scores and look_up(row, fields.scores[0][0]) is MISSING:
+    scored = options.scores or options.prefer
+    if not scored and look_up(row, fields.scores[0][0]) is MISSING:
         missing.append("score")
     return missing
 
@@ -234,7 +242,7 @@ def _answers(
     if not fields.log:
         prompt = whole_question(own, fields.prompt, prompt, options, facts)
         facts += turn_of(own, prompt, options)
-    scores = _scores(own, fields)
+    scores = _scores(own, fields, options)
     tools = tools_beside(own, fields.prompt, options, facts, logged=fields.log is not None)
     rendered = fields.log is not None and isinstance(prompt, str)
     always_rendered = fields.log is not None and fields.log.always_rendered
@@ -281,11 +289,23 @@ def _answer_at(row: dict[str, Any], path: str, noticed: list[str]) -> Text | Non
     return None if _given(row, path) is None else answer_at(row, path, noticed)
 
 
-def _scores(row: dict[str, Any], fields: Fields) -> list[WeightedScore]:
+def _scores(row: dict[str, Any], fields: Fields, options: ReadOptions) -> list[WeightedScore]:
     scores = [(path, weight, look_up(row, path)) for path, weight in fields.scores]
+    if options.prefer:
+        _check_unscored(scores)
     if fields.log is not None and fields.log.skips_missing_scores:
         scores = [score for score in scores if not _is_nothing(score[2])] or scores
     return scores or [("score", 1.0, MISSING)]
+
+
+def _check_unscored(scores: Sequence[WeightedScore]) -> None:
+    """Raise TwoReadings if answers have scores that could contradict --prefer."""
+    for path, _, value in scores:
+        if value is not MISSING and value is not None:
+            problem = f'--prefer is for answers without scores, and "{path}" could be one'
+            if column_of(path) != path:
+                raise MeansNothing(problem, MAKERS)
+            raise TwoReadings(problem, [("--ignore", path)])
 
 
 def _is_nothing(value: Any) -> bool:

@@ -1,6 +1,7 @@
 """prefpairs extract: rollouts to candidates."""
 
 from prefpairs.cli.run_with_summary import run_with_summary
+from prefpairs.errors import UsageError
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.plan import Plan, ReadPlan
 from prefpairs.plan.write_plan import WriteFile
@@ -18,5 +19,7 @@ def extract(*, inputs: ReadPlan, rows: ReadOptions, write: WriteFile) -> None:
         # with your own filter before pairs are made
         prefpairs extract runs/*.jsonl | jq -c 'select(.score < 1)' | prefpairs pair
     """
+    if rows.prefer:
+        raise UsageError("--prefer makes pairs, and candidates have scores", "use it with pair")
     read = inputs.reading(rows)
     run_with_summary(Plan(read=read, references=read.references, write=write))

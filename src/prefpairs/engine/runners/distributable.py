@@ -33,6 +33,8 @@ def _obstacles(plan: Plan) -> Iterator[Obstacle]:
 
 def _obstacles_of_pairing(plan: PairPlan) -> Iterator[Obstacle]:
     asked = plan.options
+    if plan.read.options.prefer:
+        yield "--prefer makes pairs without scores", "use --runner local"
     if asked.across_prompts:
         problem = "--across-prompts compares every answer with those of all other prompts"
         yield problem, "use --runner local"
