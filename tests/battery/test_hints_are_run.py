@@ -350,6 +350,11 @@ RUNS = [
         "cd tokens && prefpairs export --to tokens --tokenizer model --template eos.jinja in.jsonl",
     ),
     Run(
+        "cd tokens && prefpairs export --to tokens --tokenizer model --pad-prompt-to 2000 in.jsonl",
+        "--pad-to N, the length of both",
+        "{} --pad-to 9999",
+    ),
+    Run(
         "cd sdpo && prefpairs export --to sdpo traces.jsonl",
         "--tokenizer DIR, the folder of a model",
         "{} --tokenizer model",
@@ -505,6 +510,7 @@ RUNS = [
 ]
 
 NOT_RUN = {
+    "inputs and --out-dir must be on a file system that all nodes share": "needs a second machine",
     "fetch the file with `git lfs pull`": "needs a repository",
     "write one JSON value per line with `jq -c .`": "needs jq",
     "`zstd -dc FILE | zstd > NEW` compresses it again": "needs zstd",

@@ -153,6 +153,11 @@ _FORM = "fixed by a format, an algorithm or a trainer"
 
 NO_SIZE: dict[str, str] = {
     "option._MOST": "the largest number that a value may be",
+    "plan.export_plan._BATCH": "a default, which `--batch-size` changes; test_trace_export.py",
+    "sources.openai._OK": "the status code of a request that succeeded",
+    "files.trxp_writer._EIGHT": _FORM,
+    "files.trxp_writer._INT": "larger numbers have another form; test_integers_of_any_size",
+    "files.trxp_writer._LONG": "larger numbers have another form; test_integers_of_any_size",
     "cli": _SHOWN,
     "engine.diff._MOST_NAMES": _SHOWN,
     "engine.overwrite_guard._LOOKED_AT": "how much of a file tells what it is",

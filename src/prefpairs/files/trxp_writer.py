@@ -30,7 +30,8 @@ _META: dict[str, Any] = {
 _PROTOCOL = b"\x80\x05"
 _STOP = b"."
 _EIGHT = 8
-_INT = 1 << 31
+_INT, _LONG = 4, 255
+"""The most bytes of integers that are written whole, and of those whose length is one byte."""
 
 
 class FrameItems:
@@ -71,11 +72,7 @@ def _pickled(value: Any) -> Iterator[bytes]:
     elif isinstance(value, bool):
         yield b"\x88" if value else b"\x89"
     elif isinstance(value, int):
-        if -_INT <= value < _INT:
-            yield b"J" + struct.pack("<i", value)
-        else:
-            data = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
-            yield b"\x8a" + bytes([len(data)]) + data
+        yield _pickled_integer(value)
     elif isinstance(value, float):
         yield b"G" + struct.pack(">d", value)
     elif isinstance(value, str):
@@ -92,6 +89,15 @@ def _pickled(value: Any) -> Iterator[bytes]:
             yield from _pickled(key)
             yield from _pickled(item)
         yield b"u"
+
+
+def _pickled_integer(value: int) -> bytes:
+    data = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
+    if len(data) <= _INT:
+        return b"J" + struct.pack("<i", value)
+    if len(data) <= _LONG:
+        return b"\x8a" + bytes([len(data)]) + data
+    return b"\x8b" + struct.pack("<i", len(data)) + data
 
 
 def _safetensors(tensors: Sequence[tuple[str, str, int, bytes]]) -> bytes:

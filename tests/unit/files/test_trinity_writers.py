@@ -110,6 +110,14 @@ def test_any_values(info: dict[str, Any]) -> None:
     }
 
 
+@pytest.mark.parametrize("size", [7, 8, 31, 32, 2039, 2040, 8000])
+def test_integers_of_any_size(size: int) -> None:
+    """Integers are loaded as they were, on both sides of each form's limit."""
+    values = [sign * (2**size + more) for sign in (1, -1) for more in (-1, 0, 1)]
+    (item,) = _loaded(_frame({**PAIR, "info": {"values": values}}))["items"]
+    assert item["info"]["values"] == values
+
+
 def test_tensors() -> None:
     """Aligned, without gaps, and of the types that Trinity makes."""
     data = _frame(PAIR, ANSWER)
