@@ -37,7 +37,7 @@ def _lines(random: Random, rows: list[dict[str, Any]]) -> bytes:
     return made.rstrip()
 
 
-def _gym(random: Random, count: int) -> list[dict[str, Any]]:
+def gym_rows(random: Random, count: int) -> list[dict[str, Any]]:
     """Rows as NeMo Gym writes them."""
     return [
         {
@@ -70,7 +70,7 @@ def write_corpus(folder: Path, *, seed: int = 0, long: int = LONG) -> list[str]:
         "b.jsonl": b"\xef\xbb\xbf" + _lines(random, rows[150:300]) + b"\n",
         "c.jsonl.gz": gzip.compress(_lines(random, rows[300:350]), mtime=0),
         "d.json": json.dumps(rows[350:]).encode(),
-        "e.jsonl": _lines(random, _gym(random, 60)),
+        "e.jsonl": _lines(random, gym_rows(random, 60)),
         "empty.jsonl": b"",
         "one.jsonl": _lines(random, rows[:1]),
     }

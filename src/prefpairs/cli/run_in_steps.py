@@ -14,6 +14,7 @@ from prefpairs.driver import summary_of
 from prefpairs.engine.runners.distributable import DISTRIBUTABLE, check_distributable
 from prefpairs.engine.runners.finish import finish, refuse_strangers
 from prefpairs.engine.runners.map_step import run_map
+from prefpairs.engine.runners.piece_steps import run_count, run_write
 from prefpairs.engine.runners.reduce_step import run_reduce
 from prefpairs.engine.runners.step_plan import (
     Work,
@@ -30,10 +31,9 @@ from prefpairs.ledger import Activity, Ledger, Progress, Step
 from prefpairs.plan import Plan
 from prefpairs.plan.runner_plan import RAY
 
-_KINDS: dict[str, tuple[Callable[[Work, int], None], Callable[[int], str]]] = {
-    "map": (run_map, map_name),
-    "reduce": (run_reduce, reduce_name),
-}
+_NAMES: dict[str, Callable[[int], str]] = {"map": map_name, "reduce": reduce_name}
+_STEPS_OF_PAIR = {"map": run_map, "reduce": run_reduce}
+_STEPS_OF_OTHERS = {"map": run_count, "reduce": run_write}
 
 
 def run_in_steps(plan: Plan) -> None:
@@ -93,14 +93,13 @@ def number_of_steps(work: Work, kind: str) -> int:
 
 def is_done(work: Work, kind: str, number: int) -> bool:
     """Whether a step is done."""
-    _, name = _KINDS[kind]
-    return work.is_done(name(number))
+    return work.is_done(_NAMES[kind](number))
 
 
 def do_steps(work: Work, kind: str, numbers: Iterable[int]) -> tuple[int, int]:
     """Do steps that are not done yet: how many of them were, and how many had been."""
     done = before = 0
-    do, _ = _KINDS[kind]
+    do = (_STEPS_OF_OTHERS if work.plan.pair is None else _STEPS_OF_PAIR)[kind]
     for number in numbers:
         if is_done(work, kind, number):
             before += 1

@@ -141,7 +141,8 @@ class Destination:
         if split is not None:
             sides = split.sides
         elif export is None:
-            raise UsageError("--out-dir is for the dataset of a target", "--to TARGET, or -o FILE")
+            problem = "--out-dir is for the dataset of a target and the parts of a --runner"
+            raise UsageError(problem, "-o FILE writes one file")
         elif export.target.containers:
             names = " or ".join(f"-o NAME{suffix}" for suffix in export.target.containers)
             raise UsageError(f"--to {export.target.name} writes one file", names)

@@ -93,6 +93,8 @@ class Input(NamedTuple):
     """The tables in which several rows are one record."""
     beside: tuple[str, str] | None = None
     """The key under which another file is added to the record, and the path of that file."""
+    part: tuple[int, int, int] | None = None
+    """The range of its lines, if only that is read, and how many lines come before it."""
 
     @property
     def delimiter(self) -> str | None:

@@ -19,7 +19,7 @@ from prefpairs.files.document_reader import (
 )
 from prefpairs.files.file_stamps import record_input
 from prefpairs.files.input_file import Input
-from prefpairs.files.lines import Record, Refused, lines_in, lines_of, record_of
+from prefpairs.files.lines import Record, Refused, lines_between, lines_in, lines_of, record_of
 from prefpairs.files.nonblocking import CountBytes, CountingFile
 from prefpairs.files.zip_reader import MAGIC as ZIP
 from prefpairs.files.zip_reader import zip_records
@@ -98,6 +98,10 @@ def _opened(source: Input, descriptor: int, count_bytes: CountBytes | None) -> O
     """What an open file contains, according to its first bytes and its status."""
     seen = os.fstat(descriptor)
     regular = stat.S_ISREG(seen.st_mode)
+    if source.part is not None:
+        return OpenInput(
+            _records_of_part(source, descriptor, *source.part), descriptor, seen, False
+        )
     start, content = 0, None
     if regular and not source.is_stdin and 0 < seen.st_size <= _SMALL:
         content = _all_of(descriptor, seen.st_size, count_bytes)
@@ -140,6 +144,16 @@ def _records(stream: io.BufferedReader, start: int, source: Input) -> Iterator[R
     """The records of a stream. Errors name the file."""
     with InputErrorsNamed(source):
         yield from _unnamed_records(stream, start, source)
+
+
+def _records_of_part(
+    source: Input, descriptor: int, start: int, end: int, lines_before: int
+) -> Iterator[Record]:
+    """The lines of a range of a file, with their numbers in the file. Errors name the file."""
+    with InputErrorsNamed(source):
+        lines = lines_between(descriptor, start, end)
+        for record in lines_of(lines, start, source.limits.line, blank=False):
+            yield record._replace(number=lines_before + record.number)
 
 
 def _unnamed_records(stream: io.BufferedReader, start: int, source: Input) -> Iterator[Record]:

@@ -82,6 +82,19 @@ class WriteFile(WritePlan):
 
 
 @options
+class WriteParts(WriteFile):
+    """The one file, or the parts that several machines write."""
+
+    out_dir: str | None = option(
+        None,
+        metavar="DIR",
+        panel=_WRITE,
+        help="Directory for the parts that --runner shards and ray write.",
+    )
+    force: bool = _force_option()
+
+
+@options
 class WriteDataset(WritePlan):
     """The one file, or the files of a dataset."""
 

@@ -77,6 +77,29 @@ def test_what_cannot_be_done_in_steps_is_refused(
     assert not (folder / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["sample", "--max-pairs", "3"], "sample compares the pairs of the whole input"),
+        (["sample", "--fraction", "0.5", "--order", "shuffle"], "sample compares the pairs"),
+        (["filter", "--min-gap", "1", "--parts", "3"], "each step writes a part of what it reads"),
+    ],
+)
+def test_what_stages_cannot_do_in_steps_is_refused(
+    words: list[str], problem: str, folder: Path
+) -> None:
+    """Stages that hold pairs back, and a number of parts that nothing can be divided into."""
+    well(folder, "pair", "-q", "rows.jsonl", "-o", "pairs.jsonl")
+    ways = ("--runner", "shards", "--out-dir", "out")
+    assert problem in refused(folder, *words, *ways, "pairs.jsonl")
+
+
+@pytest.mark.parametrize("command", ["extract", "pair"])
+def test_a_directory_without_a_runner_is_refused(command: str, folder: Path) -> None:
+    """One process writes one file."""
+    assert "the parts of a --runner" in refused(folder, command, "--out-dir", "out", "rows.jsonl")
+
+
 def test_what_is_read_only_once_is_refused(folder: Path) -> None:
     """Rejects standard input and pipes, since several steps would read them."""
     assert "standard input: several steps" in refused(folder, *PAIR, "-")

@@ -4,10 +4,11 @@ from prefpairs.cli.run_with_summary import run_with_summary
 from prefpairs.errors import UsageError
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.plan import Plan, ReadPlan
-from prefpairs.plan.write_plan import WriteFile
+from prefpairs.plan.runner_plan import RunnerPlan
+from prefpairs.plan.write_plan import WriteParts
 
 
-def extract(*, inputs: ReadPlan, rows: ReadOptions, write: WriteFile) -> None:
+def extract(*, inputs: ReadPlan, rows: ReadOptions, write: WriteParts, runner: RunnerPlan) -> None:
     """Convert rollouts to candidates: one scored answer per line.
 
     Candidates are what `pair` reads; use your own filters in between.
@@ -22,4 +23,4 @@ def extract(*, inputs: ReadPlan, rows: ReadOptions, write: WriteFile) -> None:
     if rows.prefer:
         raise UsageError("--prefer makes pairs, and candidates have scores", "use it with pair")
     read = inputs.reading(rows)
-    run_with_summary(Plan(read=read, references=read.references, write=write))
+    run_with_summary(Plan(read=read, references=read.references, write=write, runner=runner))

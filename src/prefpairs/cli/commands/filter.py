@@ -4,12 +4,13 @@ from prefpairs.cli.run_with_summary import run_with_summary
 from prefpairs.engine.reference_files import files_named_by, with_files
 from prefpairs.plan import Plan
 from prefpairs.plan.input_plan import PairInputPlan
-from prefpairs.plan.write_plan import WriteFile
+from prefpairs.plan.runner_plan import RunnerPlan
+from prefpairs.plan.write_plan import WriteParts
 from prefpairs.stages.filter import Filter
 
 
 def filter(  # noqa: A001 - the word that is typed
-    *, inputs: PairInputPlan, conditions: Filter, write: WriteFile
+    *, inputs: PairInputPlan, conditions: Filter, write: WriteParts, runner: RunnerPlan
 ) -> None:
     """Keep pairs that meet every condition.
 
@@ -32,5 +33,6 @@ def filter(  # noqa: A001 - the word that is typed
             stages=[with_files(conditions)],
             references=files_named_by(conditions),
             write=write,
+            runner=runner,
         )
     )

@@ -4,11 +4,14 @@ from prefpairs.cli.run_with_summary import run_with_summary
 from prefpairs.engine.reference_files import files_named_by, with_files
 from prefpairs.plan import Plan
 from prefpairs.plan.input_plan import PairInputPlan, TempDir
-from prefpairs.plan.write_plan import WriteFile
+from prefpairs.plan.runner_plan import RunnerPlan
+from prefpairs.plan.write_plan import WriteParts
 from prefpairs.stages.sample import Sample
 
 
-def sample(*, inputs: PairInputPlan, drawing: Sample, temp: TempDir, write: WriteFile) -> None:
+def sample(
+    *, inputs: PairInputPlan, drawing: Sample, temp: TempDir, write: WriteParts, runner: RunnerPlan
+) -> None:
     """Draw a random sample of pairs.
 
     Whether a pair is drawn depends only on the seed and its content. A smaller sample is part of a
@@ -31,6 +34,7 @@ def sample(*, inputs: PairInputPlan, drawing: Sample, temp: TempDir, write: Writ
             stages=[with_files(drawing)],
             references=files_named_by(drawing),
             write=write,
+            runner=runner,
             temp_dir=temp.temp_dir,
         )
     )

@@ -6,7 +6,7 @@ from prefpairs.errors import UsageError
 from prefpairs.files.standard_output import STDOUT
 from prefpairs.plan import PairPlan, Plan
 
-DISTRIBUTABLE = (["pair"],)
+DISTRIBUTABLE = (["pair"], ["extract"], ["filter"], ["sample"])
 """The commands that can be done in steps."""
 
 Obstacle = tuple[str, str]
@@ -29,6 +29,13 @@ def _obstacles(plan: Plan) -> Iterator[Obstacle]:
         yield problem, "leave out --to, and use `prefpairs export` on the parts"
     if plan.pair is not None:
         yield from _obstacles_of_pairing(plan.pair)
+    elif plan.runner.parts is not None:
+        yield "each step writes a part of what it reads", "--range-size SIZE, without --parts"
+    for stage in plan.stages:
+        if stage.holds_back:
+            problem = f"{stage.name} compares the pairs of the whole input"
+            hint = "use --runner local" + (", or --fraction" if stage.name == "sample" else "")
+            yield problem, hint
 
 
 def _obstacles_of_pairing(plan: PairPlan) -> Iterator[Obstacle]:

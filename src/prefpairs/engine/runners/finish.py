@@ -10,7 +10,7 @@ from prefpairs.engine.manifest import FileModel, ManifestModel, read_manifest
 from prefpairs.engine.required_counts import read_gates
 from prefpairs.engine.runners.count_steps import count_all
 from prefpairs.engine.runners.map_step import bad_rows_name
-from prefpairs.engine.runners.reduce_step import Written, pieces_of
+from prefpairs.engine.runners.reduce_step import Written
 from prefpairs.engine.runners.step_plan import WORK, Stamped, Work, map_name, reduce_name
 from prefpairs.errors import BadInput, FileError, PrefpairsError, UsageError
 from prefpairs.files.file_system import is_file
@@ -35,7 +35,7 @@ def finish(work: Work, ledger: Ledger, counts: Counts) -> None:
     """Account for all that was read, and put the results into place."""
     write = work.plan.write
     try:
-        written = [(part, found.written) for part, found in enumerate(count_all(work, ledger))]
+        written = [*enumerate(count_all(work, ledger))]
         for gate in read_gates(write.require or [], dict(counts())):
             gate.check(dict(counts()))
     except PrefpairsError:
@@ -97,10 +97,14 @@ def _join_bad_rows(work: Work) -> None:
     if path is None:
         return
     with open_output(path, work.plan.read.inputs) as output:
-        last, number = -1, 0
-        for step, _, _ in pieces_of(work):
-            last, number = step, number + 1 if step == last else 0
-            output.write(work.folder.read(f"{map_name(step)}/{bad_rows_name(number)}") or b"")
+        name_of = map_name if work.plan.pair is not None else reduce_name
+        for step, pieces in enumerate(work.steps.pieces):
+            for number in range(len(pieces)):
+                output.write(work.folder.read(f"{name_of(step)}/{bad_rows_name(number)}") or b"")
+
+
+def _options(group: Any) -> dict[str, Any]:
+    return {known.key: getattr(group, known.field) for known in options_in(group)}
 
 
 def _manifest(work: Work, written: Sequence[Written], counts: Mapping[str, Any]) -> bytes:
@@ -113,7 +117,9 @@ def _manifest(work: Work, written: Sequence[Written], counts: Mapping[str, Any])
     stages: dict[str, dict[str, Any]] = {}
     if plan.pair is not None:
         asked = plan.pair.options
-        stages["pair"] = {known.key: getattr(asked, known.field) for known in options_in(asked)}
+        stages["pair"] = _options(asked)
+    for stage in plan.stages:
+        stages[stage.name] = _options(stage)
     model = ManifestModel(
         manifest=1,
         prefpairs=__version__,

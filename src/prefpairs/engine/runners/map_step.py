@@ -182,7 +182,7 @@ def _index_range(work: Work, piece: Piece, quarantine: str | None, *, count: boo
             else:
                 lines = lines_between(opened.descriptor, begin, end, source.limits.line)
                 indexer.index(lines, begin)
-        _settle(reader)
+        settle(reader)
     return _Indexed(reader, given, columns, indexer.lines - before, before)
 
 
@@ -194,28 +194,33 @@ def _index_rows(work: Work, piece: Piece, quarantine: str | None, spool: _Spool)
         for candidate in candidates_of(given.rows):
             line = candidate_line(candidate)
             columns.add_row([candidate], spool.append(line), len(line), 0)
-        _settle(reader)
+        settle(reader)
     return _Indexed(reader, given, columns, 0, 0)
 
 
-def _settle(reader: CandidateReader) -> None:
+def settle(reader: CandidateReader) -> None:
     """Raise if there are bad rows; how many are too many shows when all steps are done."""
     if reader.rows.plan.on_error == "fail":
         reader.rows.settle()
 
 
 def _receipt(indexed: _Indexed, places: dict[int, Place]) -> PieceReceipt:
-    ledger = indexed.reader.ledger
-    first = [(place, error.code, error.problem) for place, error in ledger.first_bad]
+    reader = indexed.reader
     return PieceReceipt(
         indexed.lines,
-        ledger.row_counts(),
-        BadRows(ledger.rows_bad, ledger.bad_by_kind, first),
-        indexed.reader.formats.facts.all(),
+        reader.ledger.row_counts(),
+        bad_rows(reader.ledger),
+        reader.formats.facts.all(),
         indexed.given.format.sources,
-        ledger.notes,
+        reader.ledger.notes,
         places,
     )
+
+
+def bad_rows(ledger: Ledger) -> BadRows:
+    """The bad rows that a ledger knows."""
+    first = [(place, error.code, error.problem) for place, error in ledger.first_bad]
+    return BadRows(ledger.rows_bad, ledger.bad_by_kind, first)
 
 
 def bad_rows_name(piece: int) -> str:
