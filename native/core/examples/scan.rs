@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use prefpairs_core::nemo_gym::Reader;
-use prefpairs_core::source::Source;
+use prefpairs_core::source::{Buffer, Source};
 use prefpairs_core::window::{Part, Window};
 
 const AT_ONCE: u64 = 1 << 20;
@@ -23,7 +23,7 @@ fn main() {
         for _ in 0..7 {
             let mut reader = Reader::default();
             let start = cpu();
-            let mut buffer = Vec::new();
+            let mut buffer = Buffer::default();
             (rows, handed_up) = (0, 0);
             for from in (0..size).step_by(AT_ONCE as usize) {
                 let scanned = window.scan(&mut reader, from..from + AT_ONCE, &mut buffer);

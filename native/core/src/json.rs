@@ -1,5 +1,9 @@
 //! JSON, read strictly and lazily: values that are not needed are checked and skipped.
 
+mod repeated;
+
+pub use repeated::Repeated;
+
 use std::borrow::Cow;
 
 /// Nesting beyond this is left to Python, which allows 250 levels.

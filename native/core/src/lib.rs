@@ -8,6 +8,7 @@ pub mod block;
 pub mod candidates;
 pub mod chat;
 pub mod decide;
+mod fingerprint;
 pub mod generic;
 pub mod identity;
 pub mod json;

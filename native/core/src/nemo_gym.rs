@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use crate::block::{Found, Group, Rows};
 use crate::chat::{strip, Chat, Message, Once, Role};
+use crate::fingerprint::Fingerprints;
 use crate::identity::{digest, hexadecimal, Digest, ABSENT};
-use crate::json::{write_str, Cursor, No, Result, Str};
+use crate::json::{write_str, Cursor, No, Repeated, Result, Str};
 use crate::numbers::{number, read_index, read_score, NO_INDEX};
 use crate::winners::{only, Winner, Winners};
 
@@ -53,10 +54,9 @@ pub struct Asked<'a> {
     pub task: &'a str,
 }
 
-impl Asked<'_> {
-    fn digest(&self) -> Digest {
-        let pieces = [self.params, "\0", self.agent, "\0", self.task];
-        digest(&pieces.map(str::as_bytes))
+impl<'a> Asked<'a> {
+    fn raw(&self) -> [&'a str; 3] {
+        [self.params, self.agent, self.task]
     }
 }
 
@@ -64,6 +64,8 @@ impl Asked<'_> {
 #[derive(Default)]
 pub struct Reader {
     questions: HashMap<Digest, Question>,
+    /// What they are known by.
+    fingerprints: Fingerprints,
     /// How many groups there are.
     groups: u32,
     /// The groups that were not there before, until the caller takes them.
@@ -74,32 +76,72 @@ pub struct Reader {
     /// The question of the winner that was read last.
     last: LastQuestion,
     recent: Recent,
+    last_tools: Tools,
 }
 
-/// Recent questions: rows of one task are often near each other.
+/// A group that is new, and the fingerprint of its question, unless others spoke, too.
+type Fresh = (Group, Option<Digest>);
+
+/// What was read lately: most rows repeat much of it.
 #[derive(Default)]
 struct Recent {
+    /// Recent questions: rows of one task are often near each other.
     asked: Vec<([String; 3], Question)>,
     next: usize,
-    /// The tools that a response repeated last.
-    tools: String,
+    request: Repeated,
+    response: Repeated,
+}
+
+/// The tools of a request, which are those of the one before in most rows.
+#[derive(Default)]
+struct Tools {
+    raw: String,
+    digest: Digest,
+    /// As Python writes them; empty as long as no pair has them.
+    written: String,
+}
+
+impl Tools {
+    /// Take tools, and go past them.
+    fn read(&mut self, cursor: &mut Cursor) -> Result<()> {
+        let whole = *cursor;
+        if !self.raw.starts_with('[') || !cursor.skip_known(&self.raw) {
+            cursor.skip()?;
+            let digest = digest_tools(whole)?;
+            *self = Tools { raw: cursor.since(whole).to_owned(), digest, written: String::new() };
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, out: &mut String) -> Result<()> {
+        if self.written.is_empty() {
+            let mut written = String::new();
+            write_tools(Cursor::new(&self.raw), Form::AsPythonWrites, &mut written)?;
+            self.written = written;
+        }
+        out.push_str(&self.written);
+        Ok(())
+    }
 }
 
 impl Recent {
-    /// Go past a request that was asked lately.
-    fn skip(&self, cursor: &mut Cursor) -> bool {
-        self.asked.iter().any(|([params, ..], _)| cursor.skip_known(params))
+    /// Go past a request.
+    fn skip(&mut self, cursor: &mut Cursor) -> Result<()> {
+        if self.asked.iter().any(|([params, ..], _)| cursor.skip_known(params)) {
+            return Ok(());
+        }
+        cursor.object_like(&mut self.request, |cursor, _| cursor.skip().map(|()| true))
     }
 
     fn find(&self, asked: Asked) -> Option<Question> {
-        let raw = [asked.task, asked.agent, asked.params];
+        let raw = asked.raw();
         let known =
-            |given: &[String; 3]| given.iter().rev().zip(raw).all(|(one, other)| one == other);
+            |given: &[String; 3]| given.iter().zip(raw).rev().all(|(one, other)| one == other);
         self.asked.iter().find(|(given, _)| known(given)).map(|(_, question)| *question)
     }
 
     fn add(&mut self, asked: Asked, question: Question) {
-        let raw = [asked.params, asked.agent, asked.task];
+        let raw = asked.raw();
         if raw.map(str::len).iter().sum::<usize>() > LONGEST_KEPT {
             return;
         }
@@ -114,21 +156,6 @@ impl Recent {
         }
         *known = question;
         self.next = (self.next + 1) % MOST_KEPT;
-    }
-
-    /// Go past the tools of a response, which are those of the last one in most rows.
-    fn skip_tools(&mut self, cursor: &mut Cursor) -> Result<()> {
-        if cursor.peek() != b'[' {
-            return cursor.skip();
-        }
-        if self.tools.is_empty() || !cursor.skip_known(&self.tools) {
-            let tools = cursor.raw()?;
-            self.tools.clear();
-            if tools.len() <= LONGEST_KEPT {
-                self.tools.push_str(tools);
-            }
-        }
-        Ok(())
     }
 }
 
@@ -149,14 +176,14 @@ impl Rows for Reader {
         let row = self.read(line)?;
         let (question, fresh) = if row.moved {
             let (question, group, _) = self.new_question(row.asked, true)?;
-            (question, Some(group))
+            (question, Some((group, None)))
         } else {
             self.question(row.asked)?
         };
         let bound = self.read_calls(row.asked, question.calls)?;
         let response = self.answer.digest(bound.then_some(&self.prompt))?;
-        if let Some(group) = fresh {
-            self.add_group(group, question, (!row.moved).then_some(row.asked));
+        if let Some(fresh) = fresh {
+            self.add_group(fresh, question, row.asked);
         }
         let (group, Row { score, index, moved, cut, .. }) = (question.group, row);
         found.push(Found { group, score, index, response, moved, cut, ..Found::default() });
@@ -172,8 +199,7 @@ impl Winners for Reader {
     fn winner(&mut self, line: &str, slot: u32, found: &mut Winner) -> Result<()> {
         only(slot)?;
         let row = self.read(line)?;
-        let raw = [row.asked.params, row.asked.agent, row.asked.task];
-        if row.moved || self.last.asked != raw {
+        if row.moved || self.last.asked != row.asked.raw() {
             self.read_question(&row)?;
         }
         let calls = self.last.calls;
@@ -247,16 +273,17 @@ impl Reader {
     }
 
     /// A question that was asked before is known by its bytes.
-    fn question(&mut self, asked: Asked) -> Result<(Question, Option<Group>)> {
+    fn question(&mut self, asked: Asked) -> Result<(Question, Option<Fresh>)> {
         if let Some(known) = self.recent.find(asked) {
             return Ok((known, None));
         }
-        if let Some(known) = self.questions.get(&asked.digest()) {
+        let fingerprint = self.fingerprints.of(asked.raw());
+        if let Some(known) = self.questions.get(&fingerprint) {
             self.recent.add(asked, *known);
             return Ok((*known, None));
         }
         let (question, group, _) = self.new_question(asked, false)?;
-        Ok((question, Some(group)))
+        Ok((question, Some((group, Some(fingerprint)))))
     }
 
     /// A question with its group, and with the group's name.
@@ -283,7 +310,7 @@ impl Reader {
 
     /// Read the question of a winner.
     fn read_question(&mut self, row: &Row) -> Result<()> {
-        let raw = [row.asked.params, row.asked.agent, row.asked.task];
+        let raw = row.asked.raw();
         let mut last = std::mem::take(&mut self.last); // it stays empty after an error
         let (question, group, name) = self.new_question(row.asked, row.moved)?;
         (last.digests, last.calls) = (group.question, question.calls);
@@ -293,10 +320,8 @@ impl Reader {
         write_str(&name, &mut last.group);
         let prompt = &self.prompt;
         prompt.write(&prompt.messages, &prompt.answers(None), 0, &mut last.prompt);
-        let mut request = Request::default();
-        Cursor::new(row.asked.params).object(|cursor, key| request.read_field(cursor, key))?;
-        if let Some(tools) = request.tools {
-            write_tools(tools, Form::AsPythonWrites, &mut last.tools)?;
+        if group.question[2] != ABSENT {
+            self.last_tools.write(&mut last.tools)?;
         }
         for (kept, given) in last.asked.iter_mut().zip(raw) {
             kept.clear();
@@ -326,11 +351,11 @@ impl Reader {
     }
 
     /// Add a group, now that it has a candidate; remember who else belongs to it.
-    fn add_group(&mut self, group: Group, question: Question, asked: Option<Asked>) {
+    fn add_group(&mut self, (group, fingerprint): Fresh, question: Question, asked: Asked) {
         self.fresh.push(group);
         self.groups += 1;
-        if let Some(asked) = asked {
-            self.questions.insert(asked.digest(), question);
+        if let Some(fingerprint) = fingerprint {
+            self.questions.insert(fingerprint, question);
             self.recent.add(asked, question);
         }
     }
@@ -347,10 +372,10 @@ impl Reader {
     /// Read the messages of a prompt; the digest of its tools, or `ABSENT`.
     fn read_prompt(&mut self, asked: Asked) -> Result<Digest> {
         self.prompt.clear();
-        let mut request = Request::default();
-        Cursor::new(asked.params).object(|cursor, key| request.read_field(cursor, key))?;
+        let (mut request, tools) = (Request::default(), &mut self.last_tools);
+        Cursor::new(asked.params).object(|cursor, key| request.read_field(cursor, key, tools))?;
         request.read_prompt(&mut self.prompt)?;
-        request.tools.map_or(Ok(ABSENT), digest_tools)
+        Ok(if request.tools { tools.digest } else { ABSENT })
     }
 }
 
@@ -397,9 +422,7 @@ impl<'a> Fields<'a> {
                     return Err(No::Odd);
                 }
                 let start = *cursor;
-                if !recent.skip(cursor) {
-                    cursor.skip()?;
-                }
+                recent.skip(cursor)?;
                 self.params = Some(cursor.since(start));
             }
             "response" => {
@@ -449,7 +472,7 @@ impl<'a> Fields<'a> {
         if cursor.peek() != b'{' {
             return Err(No::Odd);
         }
-        cursor.object(|cursor, key| {
+        cursor.object_like(&mut recent.response, |cursor, key| {
             if key.escaped {
                 return Err(No::Odd);
             }
@@ -459,11 +482,10 @@ impl<'a> Fields<'a> {
                         return Err(No::Odd);
                     }
                     self.output = true;
-                    read_output(cursor, answer)
+                    read_output(cursor, answer).map(|()| false)
                 }
-                "incomplete_details" => cursor.only_null(),
-                "tools" => recent.skip_tools(cursor),
-                _ => cursor.skip(),
+                "incomplete_details" => cursor.only_null().map(|()| true),
+                _ => cursor.skip().map(|()| true),
             }
         })
     }
@@ -593,19 +615,29 @@ struct Request<'a> {
     input: Option<Cursor<'a>>,
     instructions: Option<Str<'a>>,
     problem: Option<Str<'a>>,
-    tools: Option<Cursor<'a>>,
+    tools: bool,
     metadata: bool,
 }
 
 impl<'a> Request<'a> {
-    fn read_field(&mut self, cursor: &mut Cursor<'a>, key: Str<'a>) -> Result<()> {
+    fn read_field(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        key: Str<'a>,
+        tools: &mut Tools,
+    ) -> Result<()> {
         if key.escaped {
             return Err(No::Odd);
         }
         match key.raw {
             "input" => self.input.once(cursor),
             "instructions" => self.instructions.once(cursor),
-            "tools" => self.tools.once(cursor),
+            "tools" => {
+                if std::mem::replace(&mut self.tools, true) {
+                    return Err(No::Odd);
+                }
+                tools.read(cursor)
+            }
             "metadata" => {
                 if std::mem::replace(&mut self.metadata, true) {
                     return Err(No::Odd);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::block::{Found, Group, Rows};
 use crate::chat::{Chat, Role};
+use crate::fingerprint::Fingerprints;
 use crate::identity::{digest, hexadecimal, Digest, ABSENT};
 use crate::json::{write_str, Cursor, No, Result, Str};
 use crate::winners::{only, Winner, Winners};
@@ -44,6 +45,7 @@ struct Question {
 pub struct Reader<S> {
     shape: S,
     questions: HashMap<Digest, Question>,
+    fingerprints: Fingerprints,
     groups: u32,
     fresh: Vec<Group>,
     answer: Chat,
@@ -68,6 +70,7 @@ impl<S: Shape> Reader<S> {
         Reader {
             shape,
             questions: HashMap::new(),
+            fingerprints: Fingerprints::default(),
             groups: 0,
             fresh: Vec::new(),
             answer: Chat::default(),
@@ -94,8 +97,7 @@ impl<S: Shape> Reader<S> {
             return Err(No::Odd);
         }
         let named = row.group.map_or("", |name| name.raw);
-        let pieces = [row.prompt, "\0", row.tools, "\0", named];
-        Ok((row, digest(&pieces.map(str::as_bytes))))
+        Ok((row, self.fingerprints.of([row.prompt, row.tools, named])))
     }
 
     /// A question that is new, with its group and with the group's name.

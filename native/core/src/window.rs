@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 
 use crate::block::{Columns, Found, Rows};
-use crate::source::Source;
+use crate::source::{Buffer, Source};
 
 /// How many bytes are first read after a range, for the end of its last line.
 const TAIL: usize = 1 << 14;
@@ -46,16 +46,16 @@ impl Window<'_> {
         &self,
         reader: &mut impl Rows,
         range: Range<u64>,
-        buffer: &mut Vec<u8>,
+        buffer: &mut Buffer,
     ) -> io::Result<Scanned> {
         let skipped = u64::from(range.start > self.lines.start);
         let from = range.start - skipped;
         buffer.clear();
         self.source.append(from..range.end.min(self.lines.end), buffer)?;
-        let ours = buffer.len();
+        let ours = buffer.bytes().len();
         let mut at = 0;
         if skipped > 0 {
-            at = memchr::memchr(b'\n', buffer).map_or(ours, |newline| newline + 1);
+            at = memchr::memchr(b'\n', buffer.bytes()).map_or(ours, |newline| newline + 1);
         }
         let mut scanned = Scanned::default();
         let mut columns = Box::<Columns>::default();
@@ -64,7 +64,7 @@ impl Window<'_> {
             let offset = from + at as u64;
             let end = self.end_of_line(at, from, buffer)?;
             let light = end.filter(|end| end - at <= self.longest);
-            let line = light.map(|end| &buffer[at..end]);
+            let line = light.map(|end| &buffer.bytes()[at..end]);
             let place = scanned.lines;
             scanned.lines += 1;
             if line.is_some_and(|line| is_read(reader, line, &mut found)) {
@@ -90,21 +90,21 @@ impl Window<'_> {
         &self,
         start: usize,
         from: u64,
-        buffer: &mut Vec<u8>,
+        buffer: &mut Buffer,
     ) -> io::Result<Option<usize>> {
         let (mut searched, mut more) = (start, TAIL);
         loop {
-            if let Some(newline) = memchr::memchr(b'\n', &buffer[searched..]) {
+            if let Some(newline) = memchr::memchr(b'\n', &buffer.bytes()[searched..]) {
                 return Ok(Some(searched + newline + 1));
             }
-            searched = buffer.len();
+            searched = buffer.bytes().len();
             let next = from + searched as u64;
             if searched - start > self.longest {
                 return Ok(None);
             }
             let last = self.lines.end.min(next + more as u64);
             self.source.append(next..last, buffer)?;
-            if buffer.len() == searched {
+            if buffer.bytes().len() == searched {
                 return Ok(Some(searched));
             }
             more *= 2;

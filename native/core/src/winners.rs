@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::identity::{digest, hexadecimal, Digest, ABSENT};
 use crate::json::{write_double, write_str, No, Result};
 use crate::numbers::{gap_between, NO_INDEX};
-use crate::source::Source;
+use crate::source::{Buffer, Source};
 
 /// Candidates that are kept for further pairs: their maximum number and bytes.
 const MOST_KEPT: usize = 256;
@@ -125,14 +125,14 @@ pub struct PairWriter<R> {
     kept: HashMap<u32, Winner>,
     bytes_kept: usize,
     free: Vec<Winner>,
-    buffer: Vec<u8>,
+    buffer: Buffer,
     /// The source and offset of the row that was read last.
     last: Option<(usize, u64)>,
 }
 
 impl<R: Winners> PairWriter<R> {
     pub fn new(reader: R) -> Self {
-        let (kept, free, buffer) = (HashMap::new(), Vec::new(), Vec::new());
+        let (kept, free, buffer) = (HashMap::new(), Vec::new(), Buffer::default());
         PairWriter { reader, kept, bytes_kept: 0, free, buffer, last: None }
     }
 
@@ -204,7 +204,7 @@ impl<R: Winners> PairWriter<R> {
             let range = place.offset..place.offset + u64::from(place.length);
             self.buffer.clear();
             source.append(range, &mut self.buffer).map_err(|_| No::Odd)?;
-            let text = simdutf8::basic::from_utf8(&self.buffer).map_err(|_| No::Odd)?;
+            let text = simdutf8::basic::from_utf8(self.buffer.bytes()).map_err(|_| No::Odd)?;
             read = self.reader.winner(text, place.slot, &mut winner);
             self.last = Some(row);
         }

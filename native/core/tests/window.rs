@@ -1,7 +1,7 @@
 //! Whatever the ranges are, each line is read once, with the range that it begins in.
 
 use prefpairs_core::nemo_gym::Reader;
-use prefpairs_core::source::Source;
+use prefpairs_core::source::{Buffer, Source};
 use prefpairs_core::window::{Part, Scanned, Window};
 
 const LONGEST: usize = 1000;
@@ -9,7 +9,7 @@ const LONGEST: usize = 1000;
 fn scan(lines: &str, at_once: usize) -> Vec<Scanned> {
     let (source, size) = (Source::Memory(lines.as_bytes()), lines.len() as u64);
     let window = Window { source, lines: 0..size, longest: LONGEST };
-    let (mut reader, mut buffer) = (Reader::default(), Vec::new());
+    let (mut reader, mut buffer) = (Reader::default(), Buffer::default());
     let ranges = (0..size).step_by(at_once).map(|from| from..from + at_once as u64);
     ranges.map(|range| window.scan(&mut reader, range, &mut buffer).expect("memory")).collect()
 }

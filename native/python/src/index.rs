@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use prefpairs_core::block::Rows;
 use prefpairs_core::panics::caught;
-use prefpairs_core::source::Source;
+use prefpairs_core::source::{Buffer, Source};
 use prefpairs_core::window::{Part, Scanned, Window};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -86,7 +86,7 @@ pub fn in_threads<W: Send, P: Send, T: Send>(
 /// A reader of rows, and the bytes that it reads them from.
 pub struct Worker<R> {
     reader: R,
-    buffer: Vec<u8>,
+    buffer: Buffer,
 }
 
 /// Read the lines that begin in several ranges of a size, one after the other.
@@ -105,7 +105,7 @@ pub fn index<'py, R: Rows + Send>(
     reader: impl Fn() -> R,
 ) -> PyResult<Bound<'py, PyList>> {
     while workers.len() < threads.max(1) {
-        workers.push(Worker { reader: reader(), buffer: Vec::new() });
+        workers.push(Worker { reader: reader(), buffer: Buffer::default() });
     }
     let window = Window { source: opened.source(), lines: first..last, longest };
     let starts = (0..threads.max(1) as u64).map(|place| start.saturating_add(place * size));
