@@ -50,6 +50,11 @@ def best_vs_worst(
 def by_group(group_of: array[int], groups: int, /) -> list[bytes]:
     """All candidates, group by group in order of arrival, and where each group starts (u32)."""
 
+def renumbered(
+    groups: bytes, lines: bytes, numbers: array[int], lines_before: int, /
+) -> list[bytes]:
+    """The groups of candidates by other numbers, and lines that follow so many others (u32)."""
+
 class _Reader:
     """Reads the rows of a format; remembers the questions that they asked."""
 

@@ -7,6 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
+use crate::packed;
 use crate::winners::{cells, digest_at, Cells, DIGEST};
 
 /// The columns that decide, by reference.
@@ -141,9 +142,6 @@ pub fn by_group<'py>(
     if given.iter().any(|group| group.get() as usize >= groups) {
         return Err(PyValueError::new_err("there is no such group"));
     }
-    let sorted = decide::by_group(given.iter().map(ReadOnlyCell::get), groups);
-    Ok(sorted.map(|column| {
-        let bytes: Vec<u8> = column.iter().flat_map(|number| number.to_ne_bytes()).collect();
-        PyBytes::new(py, &bytes)
-    }))
+    let [numbers, starts] = decide::by_group(given.iter().map(ReadOnlyCell::get), groups);
+    Ok([packed(py, &numbers, u32::to_ne_bytes)?, packed(py, &starts, u32::to_ne_bytes)?])
 }

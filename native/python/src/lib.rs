@@ -17,7 +17,7 @@ use prefpairs_core::one_answer;
 use prefpairs_core::pairs;
 use prefpairs_core::panics::caught;
 use prefpairs_core::winners::PairWriter;
-use pyo3::buffer::PyBuffer;
+use pyo3::buffer::{PyBuffer, ReadOnlyCell};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -259,22 +259,22 @@ fn sound<T>(work: impl FnOnce() -> T) -> PyResult<T> {
 }
 
 fn columns_of<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'py, PyTuple>> {
-    let bytes = |column: Vec<u8>| PyBytes::new(py, &column);
     let several = columns.slots.iter().any(|slot| *slot > 0);
     let slots = if several { &columns.slots[..] } else { &[] }; // none: each is the only one
-    let keys = columns.fresh.iter().flat_map(|group| group.key).collect();
-    let questions = columns.fresh.iter().flat_map(|group| group.question.concat()).collect();
+    let keys: Vec<u8> = columns.fresh.iter().flat_map(|group| group.key).collect();
+    let questions: Vec<u8> =
+        columns.fresh.iter().flat_map(|group| group.question).flatten().collect();
     let found = [
-        bytes(columns.groups.iter().flat_map(|group| group.to_ne_bytes()).collect()),
-        bytes(keys),
-        bytes(questions),
-        bytes(columns.scores.iter().flat_map(|score| score.to_ne_bytes()).collect()),
+        packed(py, &columns.groups, u32::to_ne_bytes)?,
+        PyBytes::new(py, &keys),
+        PyBytes::new(py, &questions),
+        packed(py, &columns.scores, f64::to_ne_bytes)?,
         PyBytes::new(py, &columns.digests),
-        bytes(columns.indexes.iter().flat_map(|index| index.to_ne_bytes()).collect()),
-        bytes(columns.offsets.iter().flat_map(|offset| offset.to_ne_bytes()).collect()),
-        bytes(columns.lengths.iter().flat_map(|length| length.to_ne_bytes()).collect()),
-        bytes(slots.iter().flat_map(|slot| slot.to_ne_bytes()).collect()),
-        bytes(columns.lines.iter().flat_map(|line| line.to_ne_bytes()).collect()),
+        packed(py, &columns.indexes, i64::to_ne_bytes)?,
+        packed(py, &columns.offsets, u64::to_ne_bytes)?,
+        packed(py, &columns.lengths, u32::to_ne_bytes)?,
+        packed(py, slots, u32::to_ne_bytes)?,
+        packed(py, &columns.lines, u32::to_ne_bytes)?,
     ];
     let noticed = PyDict::new(py);
     for (reason, times) in [
@@ -288,6 +288,41 @@ fn columns_of<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'py, Py
     }
     let items = PyBytes::new(py, &columns.items);
     (PyTuple::new(py, found)?, columns.rows, noticed, items).into_pyobject(py)
+}
+
+/// The numbers of a column, one after the other.
+fn packed<'py, const SIZE: usize, T: Copy>(
+    py: Python<'py>,
+    column: &[T],
+    bytes_of: impl Fn(T) -> [u8; SIZE],
+) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, SIZE * column.len(), |room| {
+        for (place, number) in room.chunks_exact_mut(SIZE).zip(column) {
+            place.copy_from_slice(&bytes_of(*number));
+        }
+        Ok(())
+    })
+}
+
+/// The groups of candidates by other numbers, and lines that follow so many others (u32).
+#[pyfunction]
+fn renumbered<'py>(
+    py: Python<'py>,
+    groups: &[u8],
+    lines: &[u8],
+    numbers: PyBuffer<u32>,
+    lines_before: u32,
+) -> PyResult<[Bound<'py, PyBytes>; 2]> {
+    let number = |bytes: &[u8]| u32::from_ne_bytes(bytes.try_into().unwrap_or_default());
+    let numbers = winners::cells(py, &numbers)?;
+    let groups = groups.chunks_exact(4).map(|group| numbers.get(number(group) as usize));
+    let groups: Option<Vec<u32>> = groups.map(|group| group.map(ReadOnlyCell::get)).collect();
+    let lines = lines.chunks_exact(4).map(|line| number(line).checked_add(lines_before));
+    let lines: Option<Vec<u32>> = lines.collect();
+    let (Some(groups), Some(lines)) = (groups, lines) else {
+        return Err(PyValueError::new_err("there is no such group, or no such line"));
+    };
+    Ok([packed(py, &groups, u32::to_ne_bytes)?, packed(py, &lines, u32::to_ne_bytes)?])
 }
 
 fn row_of<'py>(py: Python<'py>, whole: &Whole, chat: &Chat) -> PyResult<Bound<'py, PyTuple>> {
@@ -352,6 +387,7 @@ fn prefpairs_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<OpenFile>()?;
     module.add_function(wrap_pyfunction!(decide::best_vs_worst, module)?)?;
     module.add_function(wrap_pyfunction!(decide::by_group, module)?)?;
+    module.add_function(wrap_pyfunction!(renumbered, module)?)?;
     module.add_class::<NemoGym>()?;
     module.add_class::<Candidates>()?;
     module.add_class::<Generic>()?;

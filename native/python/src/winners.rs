@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
 use crate::index::{in_threads, Opened};
+use crate::packed;
 
 pub const DIGEST: usize = 16;
 const QUESTION: usize = 3 * DIGEST;
@@ -198,10 +199,6 @@ impl Batch {
 /// The places of pairs that Python must make, and between them what was written.
 pub fn segments_of(py: Python, segments: Vec<Segment>) -> PyResult<Bound<PyList>> {
     let found = PyList::empty(py);
-    let numbers = |column: Vec<f64>| -> Bound<PyBytes> {
-        let bytes: Vec<u8> = column.iter().flat_map(|number| number.to_ne_bytes()).collect();
-        PyBytes::new(py, &bytes)
-    };
     for segment in segments {
         match segment {
             Segment::HandedUp(place) => found.append(place)?,
@@ -210,9 +207,9 @@ pub fn segments_of(py: Python, segments: Vec<Segment>) -> PyResult<Bound<PyList>
                 py,
                 [
                     PyBytes::new(py, &written.lines),
-                    numbers(written.gaps),
-                    numbers(written.chosen_scores),
-                    numbers(written.rejected_scores),
+                    packed(py, &written.gaps, f64::to_ne_bytes)?,
+                    packed(py, &written.chosen_scores, f64::to_ne_bytes)?,
+                    packed(py, &written.rejected_scores, f64::to_ne_bytes)?,
                 ],
             )?)?,
         }

@@ -184,27 +184,35 @@ class CandidateColumns:
         own_groups.extend(self._join_groups(block))
         self._join_candidates(block, own_groups, lines_before)
 
-    def _join_groups(self, block: Block) -> Iterator[int]:
+    def _join_groups(self, block: Block) -> list[int]:
         """The numbers that the new groups of a block have here."""
-        keys, questions = block.group_keys, block.questions
+        keys, questions, groups = block.group_keys, block.questions, self._groups
+        known, found = len(groups), []
         for place in range(len(keys) // _DIGEST):
-            key = keys[_DIGEST * place : _DIGEST * (place + 1)]
-            group = self._groups.setdefault(key, len(self._groups))
-            if _QUESTION * group == len(self._questions):  # the group is new
+            group = groups.setdefault(keys[_DIGEST * place : _DIGEST * (place + 1)], known)
+            if group == known:
+                known += 1
                 self._questions += questions[_QUESTION * place : _QUESTION * (place + 1)]
-            yield group
+            found.append(group)
+        return found
 
-    def _join_candidates(self, block: Block, groups: Sequence[int], lines_before: int) -> None:
+    def _join_candidates(self, block: Block, groups: "array[int]", lines_before: int) -> None:
         if block.slots:
             self._pad_slots(len(self))
             self._slots.frombytes(block.slots)
-        self._group_of.extend(map(groups.__getitem__, array("I", block.groups)))
+        core = native_core()
+        if core is not None:
+            own, lines = core.renumbered(block.groups, block.lines, groups, lines_before)
+            self._group_of.frombytes(own)
+            self._lines.frombytes(lines)
+        else:
+            self._group_of.extend(map(groups.__getitem__, array("I", block.groups)))
+            self._lines.extend(map(lines_before.__add__, array("I", block.lines)))
         self.scores.frombytes(block.scores)
         self._digests += block.digests
         self._indexes.frombytes(block.indexes)
         self._offsets.frombytes(block.offsets)
         self._lengths.frombytes(block.lengths)
-        self._lines.extend(map(lines_before.__add__, array("I", block.lines)))
 
     def _truncate(self, groups: int, candidates: int, slots: int) -> None:
         """Remove everything after this many groups, candidates and slots."""
