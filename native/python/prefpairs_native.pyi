@@ -32,19 +32,22 @@ class OpenFile:
 
     def __new__(cls, descriptor: int) -> OpenFile: ...
 
-def best_vs_worst(
+def pairs_of(
+    strategy: str,
     columns: Mapping[str, Any],
     groups: array[int],
+    wanted: int,
     least_chosen: float,
     least_gap: float,
     largest_gap: float,
+    most_pairs: int | None,
     /,
-) -> list[int | tuple[bytes, bytes, int, list[tuple[str, int]], list[tuple[str, int]]]]:
-    """The pairs of groups, each of its best candidate and its worst.
+) -> tuple[int, list[int | tuple[bytes, bytes, int, list[tuple[str, int]], list[tuple[str, int]]]]]:
+    """The pairs of best-vs-worst or exhaustive, of the first groups until as many as wanted.
 
-    Chosen and rejected candidates (u32) of consecutive groups, the number of these groups, why
-    some have no pair, and which bounds left out how many pairs; between them the groups about
-    which Python must decide.
+    How many groups these are. Chosen and rejected candidates (u32) of consecutive groups, the
+    number of these groups, why some have no pair, and which bounds left out how many pairs;
+    between them the groups about which Python must decide.
     """
 
 def by_group(group_of: array[int], groups: int, /) -> list[bytes]:

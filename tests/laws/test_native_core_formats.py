@@ -247,17 +247,34 @@ def test_runs(given_lines: list[bytes], strategy: str, options: PairOptions, pai
 @examples(600)
 @given(
     given_rows=st.one_of(contest_rows(), contest_rows(st.sampled_from([0.1, 0.3, 0.4, 0.9]))),
+    strategy=st.sampled_from(["best-vs-worst", "exhaustive"]),
     options=pair_options(),
     numbered=st.booleans(),
 )
-def test_best_against_worst_within_bounds(
-    given_rows: list[Row], options: PairOptions, *, numbered: bool
+def test_decided_within_bounds(
+    given_rows: list[Row], strategy: str, options: PairOptions, *, numbered: bool
 ) -> None:
-    """Pairs, and the number that each bound excludes, equal Python's."""
+    """The pairs, and which bound left out how many, also where the widest pair is not allowed."""
+    _same_of_candidates(given_rows, Asked(strategy=strategy, options=options), numbered=numbered)
+
+
+def test_large_groups_and_many_pairs_are_decided() -> None:
+    """Groups whose pairs Python makes, and more pairs than are decided at a time."""
+    answers = [(f"A{at}", at % 40 / 40) for at in range(400)]
+    for size in (8, 128, 130):
+        rows = [
+            {"prompt": f"Q{at // size}", "response": answer, "score": score}
+            for at, (answer, score) in enumerate(answers)
+        ]
+        for strategy in ("best-vs-worst", "exhaustive"):
+            options = PairOptions(min_gap=0.1, max_gap=0.9, max_pairs_per_group=7000)
+            _same_of_candidates(rows, Asked(strategy=strategy, options=options), numbered=True)
+
+
+def _same_of_candidates(given_rows: list[Row], asked: Asked, *, numbered: bool) -> None:
     of_group = {"group": "g", "origin": "o"}
     rows = [{**of_group, "index": at, **row} for at, row in enumerate(given_rows)]
     given_lines = [json.dumps(row).encode() + b"\n" for row in (rows if numbered else given_rows)]
-    asked = Asked(options=options)
     runs = [_run(word, given_lines, asked, pair_lines) for word in ("require", "0")]
     assert runs[0] == runs[1]
 

@@ -50,6 +50,9 @@ pub fn read_index(cursor: &mut Cursor) -> Result<Option<i64>> {
 
 /// The decimal difference of two scores.
 pub fn gap_between(one: f64, other: f64) -> Result<f64> {
+    if let Some(gap) = gap_of_few_digits(one, other) {
+        return Ok(gap);
+    }
     let ((one, high), (other, low)) = (decimal(one)?, decimal(other)?);
     let power = high.min(low);
     if high.max(low) - power > WIDEST {
@@ -58,6 +61,18 @@ pub fn gap_between(one: f64, other: f64) -> Result<f64> {
     let ten = |power: i32| 10_i128.pow(power as u32);
     let difference = one * ten(high - power) - other * ten(low - power);
     format!("{difference}e{power}").parse().map_err(|_| No::Odd)
+}
+
+/// The same where both scores are whole numbers of thousandths or the like. Whole numbers below 10^15
+/// and their difference are exact, and so is the division rounded as the decimal number would be.
+fn gap_of_few_digits(one: f64, other: f64) -> Option<f64> {
+    [1.0, 10.0, 100.0, 1000.0, 10_000.0].into_iter().find_map(|scale| {
+        let whole = [one, other].map(|score| (score * scale).round());
+        let exact = whole[0].abs().max(whole[1].abs()) < 1e15
+            && whole[0] / scale == one
+            && whole[1] / scale == other;
+        exact.then(|| (whole[0] - whole[1]) / scale + 0.0)
+    })
 }
 
 /// The digits of a score, and the power of ten of the last one; zero has all powers.

@@ -1,6 +1,6 @@
 //! Decisions about groups, from columns of Python.
 
-use prefpairs_core::decide::{self, Bounds, Candidates, Decided, NoPair};
+use prefpairs_core::decide::{self, Bounds, Candidates, Decided, LEFT_OUT};
 use prefpairs_core::identity::{Digest, ABSENT};
 use pyo3::buffer::{PyBuffer, ReadOnlyCell};
 use pyo3::exceptions::PyValueError;
@@ -31,7 +31,7 @@ struct Read<'a> {
 
 impl Candidates for Read<'_> {
     fn score(&self, number: u32) -> f64 {
-        self.scores[number as usize].get()
+        self.scores[number as usize].get() + 0.0 // both zeros are one score
     }
 
     fn index(&self, number: u32) -> i64 {
@@ -43,29 +43,44 @@ impl Candidates for Read<'_> {
     }
 }
 
-/// The pairs of groups, each of its best and its worst: for consecutive groups the chosen and the
-/// rejected candidates, how many groups these are, why some of them have no pair, and which bounds
-/// kept them from it; between them the numbers of groups about which Python must decide.
+/// The pairs of the first groups, about so many that are wanted at a time: for consecutive groups the
+/// chosen and the rejected candidates, how many groups these are, why some of them have no pair, and
+/// how many pairs bounds left out; between them the numbers of groups about which Python must decide.
+/// And how many groups were looked at.
 #[pyfunction]
-pub fn best_vs_worst<'py>(
+#[allow(clippy::too_many_arguments)] // they are one request
+pub fn pairs_of<'py>(
     py: Python<'py>,
+    strategy: &str,
     columns: Columns,
     groups: PyBuffer<u32>,
+    wanted: usize,
     least_chosen: f64,
     least_gap: f64,
     largest_gap: f64,
-) -> PyResult<Bound<'py, PyList>> {
-    let bounds = Bounds { least_chosen, least_gap, largest_gap };
+    most_pairs: Option<usize>,
+) -> PyResult<(usize, Bound<'py, PyList>)> {
+    let most_pairs = most_pairs.unwrap_or(usize::MAX);
+    let bounds = Bounds { least_chosen, least_gap, largest_gap, most_pairs };
     let (numbers, starts) = (cells(py, &columns.by_group.0)?, cells(py, &columns.by_group.1)?);
     let read = Read {
         scores: cells(py, &columns.scores)?,
         digests: cells(py, &columns.digests)?,
         indexes: cells(py, &columns.indexes)?,
     };
+    let decide = match strategy {
+        "best-vs-worst" => decide::best_vs_worst,
+        "exhaustive" => decide::exhaustive,
+        other => return Err(PyValueError::new_err(format!("{other} is decided by Python"))),
+    };
     let found = PyList::empty(py);
-    let mut part = Part::default();
+    let (mut part, mut pairs, mut done) = (Part::default(), 0, 0);
     let mut members = Vec::new();
     for group in cells(py, &groups)?.iter().map(ReadOnlyCell::get) {
+        if pairs >= wanted {
+            break;
+        }
+        done += 1;
         let at = group as usize;
         let range = starts.get(at).zip(starts.get(at + 1));
         let range = range.map(|(start, end)| start.get() as usize..end.get() as usize);
@@ -73,22 +88,16 @@ pub fn best_vs_worst<'py>(
         let given = given.ok_or_else(|| PyValueError::new_err("there is no such group"))?;
         members.clear();
         members.extend(given.iter().map(ReadOnlyCell::get));
-        match decide::best_vs_worst(&read, &mut members, &bounds) {
-            Decided::Pair(better, worse) => {
-                part.chosen.extend(better.to_ne_bytes());
-                part.rejected.extend(worse.to_ne_bytes());
-            }
-            Decided::NoPair(reason) => part.count(reason),
-            Decided::Unclear => {
-                std::mem::take(&mut part).append_to(&found)?;
-                found.append(group)?;
-                continue;
-            }
+        if let Ok(decided) = decide(&read, &mut members, &bounds) {
+            pairs += decided.pairs.len();
+            part.add(decided);
+        } else {
+            std::mem::take(&mut part).append_to(&found)?;
+            found.append(group)?;
         }
-        part.groups += 1;
     }
     part.append_to(&found)?;
-    Ok(found)
+    Ok((done, found))
 }
 
 /// Consecutive groups.
@@ -103,17 +112,19 @@ struct Part {
 }
 
 impl Part {
-    fn count(&mut self, reason: NoPair) {
-        let (reason, bound) = match reason {
-            NoPair::OneCandidate => ("one_candidate", None),
-            NoPair::SameAnswer => ("same_answer", None),
-            NoPair::AllTied => ("all_tied", None),
-            NoPair::ScoreTooLow => ("none_allowed", Some("score_too_low")),
-            NoPair::GapTooSmall => ("none_allowed", Some("gap_too_small")),
-        };
-        add(&mut self.without, reason);
-        if let Some(bound) = bound {
-            add(&mut self.left_out, bound);
+    fn add(&mut self, decided: Decided) {
+        self.groups += 1;
+        for (better, worse) in decided.pairs {
+            self.chosen.extend(better.to_ne_bytes());
+            self.rejected.extend(worse.to_ne_bytes());
+        }
+        if let Some(reason) = decided.no_pair {
+            count(&mut self.without, reason, 1);
+        }
+        for (bound, times) in LEFT_OUT.into_iter().zip(decided.left_out) {
+            if times > 0 {
+                count(&mut self.left_out, bound, times);
+            }
         }
     }
 
@@ -124,10 +135,10 @@ impl Part {
     }
 }
 
-fn add(counts: &mut Vec<(&'static str, usize)>, reason: &'static str) {
+fn count(counts: &mut Vec<(&'static str, usize)>, reason: &'static str, times: usize) {
     match counts.iter_mut().find(|known| known.0 == reason) {
-        Some(known) => known.1 += 1,
-        None => counts.push((reason, 1)),
+        Some(known) => known.1 += times,
+        None => counts.push((reason, times)),
     }
 }
 

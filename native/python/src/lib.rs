@@ -385,7 +385,7 @@ fn prefpairs_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     std::panic::set_hook(Box::new(|_| {})); // Python reports the error
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<OpenFile>()?;
-    module.add_function(wrap_pyfunction!(decide::best_vs_worst, module)?)?;
+    module.add_function(wrap_pyfunction!(decide::pairs_of, module)?)?;
     module.add_function(wrap_pyfunction!(decide::by_group, module)?)?;
     module.add_function(wrap_pyfunction!(renumbered, module)?)?;
     module.add_class::<NemoGym>()?;

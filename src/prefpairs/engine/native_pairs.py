@@ -1,8 +1,8 @@
 """Pairs that the native core makes: many at a time, their lines in several threads.
 
 The core reads both candidates again, compares them with the columns, and writes the line that
-`pair_line` would write. It decides best-vs-worst itself. What it does not know exactly it leaves to
-Python, pair by pair and group by group, so that Python raises every error.
+`pair_line` would write. It decides best-vs-worst and exhaustive itself. What it does not know
+exactly it leaves to Python, pair by pair and group by group, so that Python raises every error.
 """
 
 from array import array
@@ -12,7 +12,7 @@ from itertools import islice
 from math import inf
 from typing import Any
 
-from prefpairs.engine.candidate_store import CandidateStore
+from prefpairs.engine.candidate_store import CandidateStore, Numbers
 from prefpairs.engine.decide import decide, group_order, pairs_of_groups, refuse_too_many
 from prefpairs.engine.native import Core, native_core, opened_again
 from prefpairs.engine.pair_io import WHOLE, PairLines
@@ -29,6 +29,9 @@ _PAIRS, _GROUPS, _BYTES = 1 << 11, 1 << 11, 1 << 20
 candidates a thread reads."""
 
 _MOST_OPEN = 16
+
+_DECIDED = ("best-vs-worst", "exhaustive")
+"""The strategies that the core knows."""
 
 Chosen = tuple["array[int]", "array[int]"]
 """The numbers of chosen and of rejected candidates."""
@@ -56,29 +59,27 @@ class NativePairs:
 
     def _decided(self, plan: PairPlan, ledger: Ledger) -> Iterator[Chosen]:
         strategy, _ = strategy_named(plan.options.strategy)
-        if strategy == "best-vs-worst" and CONFLICTING not in plan.read.options.drop_rows:
-            yield from self._widest(plan, ledger)
+        if strategy in _DECIDED and CONFLICTING not in plan.read.options.drop_rows:
+            yield from self._decided_by_core(strategy, plan, ledger)
             return
-        pairs = decide(self._store, plan, ledger)
-        while some := list(islice(pairs, _PAIRS)):
-            chosen, rejected = zip(*some, strict=True)
-            yield array("I", chosen), array("I", rejected)
+        yield from _some_at_a_time(decide(self._store, plan, ledger))
 
-    def _widest(self, plan: PairPlan, ledger: Ledger) -> Iterator[Chosen]:
-        """The pairs of best-vs-worst."""
+    def _decided_by_core(self, strategy: str, plan: PairPlan, ledger: Ledger) -> Iterator[Chosen]:
         refuse_too_many(self._store, plan)
         groups = group_order(self._store, plan)
         columns, options = self._store.columns.by_name(), plan.options
         least = -inf if options.min_chosen_score is None else options.min_chosen_score
-        bounds = least, options.min_gap, inf if options.max_gap is None else options.max_gap
+        most = inf if options.max_gap is None else options.max_gap
+        bounds = least, options.min_gap, most, options.max_pairs_per_group
         pairing = ledger.stage_of_pairing() if Bounds(options) else None
-        for start in range(0, len(groups), _GROUPS):
-            some = array("I", groups[start : start + _GROUPS])
-            for found in native_core().best_vs_worst(columns, some, *bounds):
+        start = 0
+        while some := array("I", groups[start : start + _GROUPS]):
+            done, parts = native_core().pairs_of(strategy, columns, some, _PAIRS, *bounds)
+            start += done
+            for found in parts:
                 if isinstance(found, int):
-                    pairs = list(pairs_of_groups(self._store, plan, ledger, [found]))
-                    for better, worse in pairs:
-                        yield array("I", [better]), array("I", [worse])
+                    pairs = pairs_of_groups(self._store, plan, ledger, [found])
+                    yield from _some_at_a_time(pairs)
                     continue
                 chosen, rejected = map(array, "II", found[:2])
                 number, without, left_out = found[2:]
@@ -128,3 +129,9 @@ class NativePairs:
             source = opened_again(records.source(file))
             return None if source is None else (source, records.label(file))
         return None
+
+
+def _some_at_a_time(pairs: Iterator[Numbers]) -> Iterator[Chosen]:
+    while some := list(islice(pairs, _PAIRS)):
+        chosen, rejected = zip(*some, strict=True)
+        yield array("I", chosen), array("I", rejected)
