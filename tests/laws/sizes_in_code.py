@@ -204,6 +204,7 @@ NO_SIZE: dict[str, str] = {
     "sources.generic_fast": _FORM,
     "sources.nat": _FORM,
     "sources.nemo_gym": _FORM,
+    "sources.openai": _FORM,
     "sources.generic._MOST_KINDS": _SHOWN,
     "sources.generic._TRIES": _SHOWN,
     "fields.guess_fields._MOST_UNKNOWN": _SHOWN,

@@ -29,7 +29,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("--min-gap 1", "unknown option: --min-gap", "options stand behind the command"),
         ("pair --min-gpa 0.2", "unknown option of pair: --min-gpa", "did you mean --min-gap?"),
         ("pair --min_gpa 0.2", "unknown option of pair: --min-gpa", "did you mean --min-gap?"),
-        ("pair --xyz", "unknown option of pair: --xyz", "`prefpairs pair --help` lists them"),
+        ("pair --qqqq", "unknown option of pair: --qqqq", "`prefpairs pair --help` lists them"),
         ("pair -z", "unknown option of pair: -z", "`prefpairs pair --help` lists them"),
         ("dedupe --strategy x", "dedupe has no --strategy", "pair, stats, report and show have it"),
         (
