@@ -37,8 +37,8 @@ def _lines(random: Random, rows: list[dict[str, Any]]) -> bytes:
     return made.rstrip()
 
 
-def gym_rows(random: Random, count: int) -> list[dict[str, Any]]:
-    """Rows as NeMo Gym writes them."""
+def gym_rows(random: Random, count: int, answers: int = 0) -> list[dict[str, Any]]:
+    """Rows as NeMo Gym writes them; with `answers`, there are only so many different ones."""
     return [
         {
             "_ng_task_index": number // 4,
@@ -49,7 +49,9 @@ def gym_rows(random: Random, count: int) -> list[dict[str, Any]]:
                     {
                         "type": "message",
                         "role": "assistant",
-                        "content": [{"type": "output_text", "text": f"done {number}"}],
+                        "content": [
+                            {"type": "output_text", "text": f"done {number % (answers or count)}"}
+                        ],
                     }
                 ]
             },

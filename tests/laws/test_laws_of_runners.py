@@ -176,8 +176,8 @@ def test_items_and_tasks_are_compared_across_pieces(tmp_path: Path) -> None:
     for name in ("one.json", "two.json", "three.json"):
         (tmp_path / name).write_bytes(document)
     rows = [
-        {**row, "responses_create_params": {"input": f"Question {number % 20}?"}}
-        for number, row in enumerate(gym_rows(Random(0), 120))  # noqa: S311 - rows for a test
+        {**row, "responses_create_params": {"input": f"Question {number % 3}?"}}
+        for number, row in enumerate(gym_rows(Random(0), 120, answers=4))  # noqa: S311 - rows for a test
     ]
     (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     words = [*PAIR, "--group-by", "prompt", "rows.jsonl", "one.json", "two.json", "three.json"]

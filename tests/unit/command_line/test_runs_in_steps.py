@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from forked_prefpairs import Done, run_text
@@ -260,6 +261,19 @@ def test_nothing_came_out(folder: Path) -> None:
     well(folder, "shards", "reduce", "out")
     assert prefpairs(folder, "shards", "finish", "out").returncode == 4
     assert json.loads((folder / "counts.json").read_text())["pairs"] == 30
+
+
+def test_candidates_that_got_lost_between_steps_are_noticed(folder: Path) -> None:
+    """Each part must have as many candidates as were found for it."""
+    well(folder, *PAIR, "--range-size", "1KB", "--parts", "1", "rows.jsonl")
+    well(folder, "shards", "map", "out")
+    well(folder, "shards", "reduce", "out")
+    (path,) = (folder / "out" / WORK).glob("*/reduce/00000/done")
+    version, receipt = msgspec.msgpack.decode(path.read_bytes())
+    path.write_bytes(msgspec.msgpack.encode((version, [receipt[0] - 1, *receipt[1:]])))
+    done = prefpairs(folder, "shards", "finish", "out")
+    assert (done.returncode, "part 0 has 89 candidates, not 90" in done.stderr) == (1, True)
+    assert not [*(folder / "out").glob("part-*")]
 
 
 def test_another_version_is_refused(folder: Path) -> None:
