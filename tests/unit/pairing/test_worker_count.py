@@ -15,7 +15,7 @@ def test_explicit_number_is_obeyed() -> None:
 
 def test_one_a_core_that_is_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """At least one process, at most one per core."""
-    monkeypatch.setattr(processes, "_cores", lambda: 4)
+    monkeypatch.setattr(processes, "cores", lambda: 4)
     assert [processes_for(None, amount, 10) for amount in (0, 19, 20, 1000)] == [1, 1, 2, 4]
 
 
