@@ -194,6 +194,19 @@ def test_a_cluster_that_is_named(cluster: str, folder: Path) -> None:
     check(folder, run(folder, command("5MB", "--parts", "16"), {"RAY_ADDRESS": cluster}))
 
 
+def test_rows_that_are_treated_alike(cluster: str, folder: Path) -> None:
+    """`extract`, whose parts are in the order of the input."""
+    local = prefpairs(folder, "extract", "a.jsonl", "b.jsonl", "-o", "local.jsonl")
+    assert local.returncode == 0, local.stderr
+    ways = ("--runner", f"ray:{cluster}", "--range-size", "200KB", "--out-dir", "out")
+    words = [sys.executable, "-m", "prefpairs", "extract", *ways, "a.jsonl", "b.jsonl"]
+    done = run(folder, words)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    parts = sorted((folder / "out").glob("part-*"))
+    assert len(parts) > 2
+    assert b"".join(part.read_bytes() for part in parts) == (folder / "local.jsonl").read_bytes()
+
+
 @pytest.mark.parametrize("kills", [4, pytest.param(24, marks=pytest.mark.stress)])
 def test_workers_that_are_killed(kills: int, cluster: str, folder: Path) -> None:
     """If workers are killed with SIGKILL, Ray repeats their steps."""
