@@ -355,6 +355,11 @@ class ReadOptions:
             reason = "it is for answers of which nothing says how good they are"
             raise OptionsConflict("--prefer", other, reason=reason)
 
+    def named_fields(self) -> frozenset[str]:
+        """The fields of a row that are kept or are scores; large ones are read only then."""
+        paths = (*self.keep, *(path for path, _ in self.scores))
+        return frozenset(path.partition(".")[0] for path in paths)
+
     def notes_on_direction(self) -> Iterator[str]:
         """A note for each score whose name says that less is better, while more is taken to be.
 

@@ -95,6 +95,8 @@ class Input(NamedTuple):
     """The key under which another file is added to the record, and the path of that file."""
     part: tuple[int, int, int] | None = None
     """The range of its lines, if only that is read, and how many lines come before it."""
+    named: frozenset[str] = frozenset()
+    """The fields that options name: large ones are read only if they are wanted."""
 
     @property
     def delimiter(self) -> str | None:

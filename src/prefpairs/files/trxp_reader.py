@@ -1,8 +1,8 @@
 """Experiences of Trinity-RFT in frames (TRXP), as lines of JSON.
 
 A frame is a header, a pickle of everything except tensors, and the tensors (safetensors). The
-pickle is read without executing it. Of the tensors only tokens and masks are read; others are
-skipped, however large they are. A file may have several frames.
+pickle is read without executing it. Of the tensors only tokens and masks are read, and those that
+options name; others are skipped, however large they are. A file may have several frames.
 
 An item that cannot be read is one bad row, and so is a frame whose end is known.
 """
@@ -35,6 +35,11 @@ HEAD = struct.Struct("<4sBQQ")
 VERSION = 1
 _LENGTH = struct.Struct("<Q")
 _TENSORS = frozenset({"tokens", "action_mask", "chosen", "rejected"})
+_IF_NAMED = frozenset(
+    {"logprobs", "token_level_reward", "advantages", "returns", "teacher_logprobs"}
+)
+"""Tensors as long as answers, which are read if an option names them."""
+
 _FIELDS = (
     "eid", "prompt_length", "info", "metrics", "prompt_text", "response_text", "messages",
     "tools", "chosen_messages", "rejected_messages", "reward", "truncate_status",
@@ -99,6 +104,7 @@ class _Frames:
     ) -> None:
         self._stream = stream
         self._source = source
+        self._tensors_wanted = _TENSORS | (_IF_NAMED & source.named)
         self._packed = packed
         self._held = 0
         self._ended = False
@@ -181,7 +187,7 @@ class _Frames:
                 raise Damaged(self.place, f"the tensor {name[:60]} belongs to no item")
             if int(number) >= count:
                 raise Damaged(self.place, f"the tensor {name[:60]}, and only {count} items")
-            if field in _TENSORS:
+            if field in self._tensors_wanted:
                 found[int(number)][field] = tensor, self._take(size)
             else:
                 self._skip(size)

@@ -225,7 +225,11 @@ class ReadPlan(InputPlan):
             self,
             source=source,
             options=self._with_files(rows),
-            inputs=[given for given in self.inputs if given not in skipped],
+            inputs=[
+                given._replace(named=rows.named_fields())
+                for given in self.inputs
+                if given not in skipped
+            ],
             notes=[
                 *rows.notes_on_direction(),
                 *(f"{path} was not read: name the database file itself" for path in databases),

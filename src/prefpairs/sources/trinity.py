@@ -7,6 +7,7 @@ JSON lines have no tokens; frames (TRXP) and databases have them, in `tokens` an
 from collections.abc import Sequence
 from typing import Any
 
+from prefpairs.chat.flatten import is_text_message
 from prefpairs.errors import BadField
 from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
@@ -19,6 +20,9 @@ from prefpairs.model.message import RENDERED, Message, Text, read_messages
 from prefpairs.model.path import MISSING, look_up
 from prefpairs.model.tool_calls import renumber_calls
 from prefpairs.sources.base import RecordReader, Source
+
+_NAMES = ("task", "run", "step", "tid", "rid", "sid", "uid")
+"""The identities that options may name."""
 
 _RENDERED = (
     "prompt_text was rendered by a chat template, and is kept as text; "
@@ -79,9 +83,8 @@ def _ready(row: dict[str, Any], eid: dict[str, Any]) -> tuple[Answer, Answer]:
         for field in ("chosen_messages", "rejected_messages")
     )
     place = back_to_turn(chosen, rejected, shared_length(chosen, rejected))
-    tokens, others = (
-        read_appended(row.get("tokens"), row.get(side), side) for side in ("chosen", "rejected")
-    )
+    ids = None if row.get("multi_modal_input_keys") else row.get("tokens")
+    tokens, others = (read_appended(ids, row.get(side), side) for side in ("chosen", "rejected"))
     better = Answer(
         row=row,
         prompt=chosen[:place],
@@ -113,7 +116,8 @@ def _answer(row: dict[str, Any], eid: dict[str, Any], options: ReadOptions) -> A
         task=task,
         index=run if type(run) is int and abs(run) <= LARGEST_INDEX else None,
         tools=None if rendered else read_tools(row.get("tools"), "tools"),
-        tokens=None if tokens is None else tokens.field,
+        # the places of images among the tokens mean nothing without their pixels
+        tokens=None if tokens is None or row.get("multi_modal_input_keys") else tokens.field,
         meta=_meta(row, eid) | ({RENDERED: True} if rendered and not options.prompt else {}),
         inline_reasoning=not rendered,
         prompt_tokens=apart,
@@ -127,10 +131,16 @@ def _task(eid: dict[str, Any]) -> list[Any] | None:
 
 def _check_prompt(row: dict[str, Any]) -> None:
     """Raise the reason why no answer to this prompt should be trained on."""
-    if row.get("multi_modal_input_keys"):
+    if row.get("multi_modal_input_keys") and not _shows_media(row):
         raise Unusable("multi_modal")
     if row.get("truncate_status") == "prompt_truncated":
         raise Unusable("prompt_truncated")
+
+
+def _shows_media(row: dict[str, Any]) -> bool:
+    """Whether the messages refer to the images that were seen; their pixels are not read."""
+    given = row.get("messages") or row.get("chosen_messages")
+    return bool(given) and not all(map(is_text_message, read_messages(given, "messages")))
 
 
 def _check_fit(row: dict[str, Any], tokens: RolloutTokens | None, options: ReadOptions) -> None:
@@ -183,13 +193,18 @@ def _name(eid: dict[str, Any], key: str) -> str:
 
 
 def _identities(row: dict[str, Any]) -> dict[str, Any]:
-    """What Trinity-RFT calls tid, rid and sid; and the item of the data set in any epoch."""
+    """What Trinity-RFT calls tid, rid, sid and uid; and the item of the data set in any epoch."""
     eid = row["eid"]
     batch, task = _name(eid, "batch"), _name(eid, "task")
-    names = {"task": f"{batch}/{task}"} if batch or task else {}
-    for key in ("run", "step"):
-        if names and key in eid:
-            names[key] = f"{batch}/{task}/{eid[key]}"
+    if not (batch or task):
+        return _sample(row)
+    tid = f"{batch}/{task}"
+    names = {"task": tid, "tid": tid}
+    for key, same in (("run", "rid"), ("step", "sid")):
+        if key in eid:
+            names[key] = names[same] = f"{tid}/{eid[key]}"
+    if {"run", "step", "suffix"} <= eid.keys():
+        names["uid"] = f"{names['run']}/{eid['step']}/{eid['suffix']}"
     return {**names, **_sample(row)}
 
 
@@ -211,5 +226,5 @@ def _meta(row: dict[str, Any], eid: dict[str, Any]) -> dict[str, Any]:
 SOURCE = Source(
     looks_like=looks_like,
     open_reader=open_reader,
-    added_fields={"task": "", "run": "", "step": "", "sample": []},
+    added_fields={**dict.fromkeys(_NAMES, ""), "sample": []},
 )

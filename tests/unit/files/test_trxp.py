@@ -322,3 +322,17 @@ def test_any_byte_may_be_wrong(data: st.DataObject) -> None:
     except BadInput:
         pass
     assert time.process_time() - begin < 2
+
+
+def test_tensors_that_are_read_if_named() -> None:
+    """Log probabilities and the like are as long as answers; without an option they are skipped."""
+    values = struct.pack("<2f", -0.5, 0.25)
+    names = ("logprobs", "token_level_reward", "advantages", "returns", "teacher_logprobs")
+    more = {f"0:{name}": ("F32", [2], values) for name in (*names, "routed_experts")}
+    metadata = pickle.dumps({"version": 1, "num_items": 1, "items": [item()]}, protocol=5)
+    data = around(metadata, tensors(more))
+    (plain,) = _rows(data)
+    assert plain.keys().isdisjoint([*names, "routed_experts"])
+    source = SOURCE._replace(named=frozenset({"logprobs", "returns", "routed_experts", "other"}))
+    (line,) = _lines(data, source)
+    assert json.loads(line) == {**plain, "logprobs": [-0.5, 0.25], "returns": [-0.5, 0.25]}

@@ -116,6 +116,10 @@ def test_index(run: Any, index: int | None) -> None:
 @pytest.mark.parametrize(
     ("words", "group"),
     [
+        (("tid",), '["5/0"]'),
+        (("rid",), '["5/0/2"]'),
+        (("sid",), '["5/0/0"]'),
+        (("uid",), '["5/0/2/0/dbe565"]'),
         (("task",), '["5/0"]'),
         (("run",), '["5/0/2"]'),
         (("step",), '["5/0/0"]'),
@@ -138,6 +142,44 @@ def test_a_field_of_the_row_comes_before_a_word_of_ours() -> None:
 def test_nothing_to_group_by(word: str) -> None:
     """Rows without an identity are dropped instead of being grouped together."""
     assert _read(_row(eid={}, info={}), group_by=(word,)).lost == ["no_group"]
+
+
+IMAGE = {"type": "image_url", "image_url": {"url": "a.png"}}
+SEEN: list[Any] = [
+    {"role": "user", "content": [{"type": "text", "text": "What?"}, IMAGE]},
+    {"role": "assistant", "content": "A cat."},
+]
+PIXELS: dict[str, Any] = {
+    "multi_modal_input_keys": ["pixel_values"],
+    "tokens": [1, 2, 3],
+    "prompt_length": 2,
+}
+
+
+def test_images_that_messages_refer_to() -> None:
+    """They are part of the prompt, by reference; tokens with places of images are left out."""
+    kept = _kept(_row(messages=SEEN, prompt_text=None, response_text=None, **PIXELS))
+    assert kept.prompt == SEEN[:1]
+    assert (kept.response, kept.tokens) == (SEEN[1:], None)
+    other = {**SEEN[0], "content": [{"type": "image_url", "image_url": {"url": "b.png"}}]}
+    assert _kept(_row(messages=[other, SEEN[1]], **PIXELS)).prompt != kept.prompt
+    text = [{"role": "user", "content": "What?"}, SEEN[1]]
+    assert _read(_row(messages=text, **PIXELS)).lost == ["multi_modal"]
+
+
+def test_masked_answers_about_images() -> None:
+    """They are dropped as others are."""
+    assert _read(_row(messages=SEEN, action_mask=[0], **PIXELS)).lost == ["masked"]
+
+
+def test_pairs_about_images() -> None:
+    """As single answers, without their tokens."""
+    sides: dict[str, Any] = {
+        "chosen_messages": SEEN,
+        "rejected_messages": [SEEN[0], {"role": "assistant", "content": "A dog."}],
+    }
+    (made,) = _read(_row(**sides, chosen=[4], rejected=[5], **PIXELS)).pairs
+    assert (made.prompt, made.chosen_tokens) == (SEEN[:1], None)
 
 
 def test_keep() -> None:
