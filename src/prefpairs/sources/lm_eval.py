@@ -69,7 +69,9 @@ def _scores(row: Row, options: ReadOptions, facts: list[Fact]) -> list[WeightedS
     metrics = row.get("metrics")
     if not isinstance(metrics, list) or not all(isinstance(name, str) for name in metrics):
         metrics = []
-    if not options.scores and len(metrics) != 1:
+    if not (options.scores or metrics):
+        return [("metrics", 1.0, MISSING)]
+    if not options.scores and len(metrics) > 1:
         problem = f"the samples have {len(metrics)} metrics: which of them counts?"
         raise TwoReadings(problem, [("--score", f"{name},{used}") for name in metrics])
     found = []

@@ -71,6 +71,14 @@ def test_metrics_and_filters() -> None:
         _read(row, "f2")
 
 
+@pytest.mark.parametrize("metrics", [[], None, "exact_match", [7]])
+def test_rows_without_metrics_have_no_score(metrics: Any) -> None:
+    """There is nothing to choose from, so nothing is asked; `--score` may name any field."""
+    row = _row("A", metrics=metrics)
+    assert _read(row).lost == ["no_score"]
+    assert [found.score for found in _read({**row, "points": 3.0}, "points").kept] == [3.0]
+
+
 def test_filters_of_several_rows() -> None:
     """An answer has a metric per filter, one of which must be named."""
     facts = CrossRowFacts()
