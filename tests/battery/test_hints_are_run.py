@@ -503,6 +503,17 @@ RUNS = [
         "{} --force",
     ),
     Run(
+        f"{IN_STEPS} made --strategy stratified --across-prompts rollouts.jsonl",
+        "use --runner local",
+        "prefpairs pair --runner local --strategy stratified --across-prompts rollouts.jsonl",
+    ),
+    Run(
+        "prefpairs sample --runner shards --max-pairs 2 --out-dir made pairs.jsonl",
+        "use --runner local, or --fraction",
+        "prefpairs sample --runner local --max-pairs 2 pairs.jsonl && "
+        "prefpairs sample --runner shards --fraction 0.5 --out-dir made pairs.jsonl",
+    ),
+    Run(
         f"{IN_STEPS} made ready.jsonl && prefpairs shards map made",
         "pair this file with --runner local",
         "prefpairs pair --runner local --order key ready.jsonl",

@@ -114,9 +114,11 @@ class Destination:
     def _opener(self, path: str) -> Callable[..., AbstractContextManager[Output]]:
         """What writes a file, by its name: text, or a binary format that the target can be in."""
         target = None if self.plan.export is None else self.plan.export.target
-        suffix = os.path.splitext(path)[1]
+        stem, suffix = os.path.splitext(path)
         if target is None:
             return open_output
+        if os.path.splitext(stem)[1] in target.containers:
+            raise UsageError(f"-o {path}: only files of lines are compressed", f"-o {stem}")
         if target.typed and suffix == ".parquet":
             from prefpairs.files.parquet_writer import open_table
 

@@ -9,6 +9,8 @@ from prefpairs.plan import PairPlan, Plan
 DISTRIBUTABLE = (["pair"], ["extract"], ["filter"], ["sample"])
 """The commands that can be done in steps."""
 
+_LOCAL = "use --runner local"
+
 Obstacle = tuple[str, str]
 """A reason, and what to do about it."""
 
@@ -34,17 +36,17 @@ def _obstacles(plan: Plan) -> Iterator[Obstacle]:
     for stage in plan.stages:
         if stage.holds_back:
             problem = f"{stage.name} compares the pairs of the whole input"
-            hint = "use --runner local" + (", or --fraction" if stage.name == "sample" else "")
-            yield problem, hint
+            is_sample = stage.name == "sample"
+            yield problem, "use --runner local, or --fraction" if is_sample else _LOCAL
 
 
 def _obstacles_of_pairing(plan: PairPlan) -> Iterator[Obstacle]:
     asked = plan.options
     if plan.read.options.prefer:
-        yield "--prefer makes pairs without scores", "use --runner local"
+        yield "--prefer makes pairs without scores", _LOCAL
     if asked.across_prompts:
         problem = "--across-prompts compares every answer with those of all other prompts"
-        yield problem, "use --runner local"
+        yield problem, _LOCAL
     elif asked.assume_grouped:
         yield "--assume-grouped reads the input in its order", "leave it out"
     elif asked.order != "key":
