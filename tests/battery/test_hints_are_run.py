@@ -361,7 +361,7 @@ RUNS = [
     ),
     Run(
         "prefpairs pair --out-dir made rollouts.jsonl",
-        "--to TARGET, or -o FILE",
+        "-o FILE writes one file",
         "{} --to trl && prefpairs pair -o p.jsonl rollouts.jsonl",
     ),
     # hints that need a service, on loopback

@@ -106,7 +106,8 @@ def test_plan_of_rollouts() -> None:
         "[pair]\nstrategy = 'adjacent'\nmin_gap = 0.5\norder = 'key'\n"
     )
     assert isinstance(plan.read, ReadPlan)
-    assert (plan.read.inputs, plan.read.source) == ([IN], "nat")
+    named = IN._replace(named=frozenset({"x"}))  # a cell of a table is a number if it is a score
+    assert (plan.read.inputs, plan.read.source) == ([named], "nat")
     assert plan.read.options == ReadOptions(scores=(("x", 2.0),))
     options = PairOptions(strategy="adjacent", min_gap=0.5, order="key")
     assert plan.pair == PairPlan(read=plan.read, options=options, temp_dir=".")
