@@ -95,6 +95,16 @@ class Unusable(Exception):
         self.reason = reason
 
 
+def drop_unless_kept(options: ReadOptions, **unfit: object) -> None:
+    """Raise the first of the given reasons that applies, unless --keep-rows names it.
+
+    >>> drop_unless_kept(ReadOptions(keep_rows=frozenset({"failed"})), failed=True, incomplete=0)
+    """
+    for reason, applies in unfit.items():
+        if applies and reason not in options.keep_rows:
+            raise Unusable(reason)
+
+
 def add_candidate(answer: Answer, options: ReadOptions, label: str, reading: RowOutcome) -> None:
     """Add the answer to the outcome of its row, as a candidate or as a reason for dropping it."""
     try:

@@ -14,6 +14,7 @@ from prefpairs.fields.make_candidate import (
     Unusable,
     add_candidate,
     begin_row,
+    drop_unless_kept,
     objects_in,
 )
 from prefpairs.fields.read_options import ReadOptions
@@ -111,8 +112,7 @@ def _turns(trajectory: Row, field: str, options: ReadOptions) -> list[tuple[Mess
             turns.append((read_message(given, where), given.get("trainable") is True))
             if given.get("trainable") not in (None, True, False):
                 raise BadField(f"{where}.trainable", given["trainable"], "true or false")
-    if cut_off and "incomplete" not in options.keep_rows:
-        raise Unusable("incomplete")
+    drop_unless_kept(options, incomplete=cut_off)
     return turns
 
 

@@ -14,6 +14,7 @@ from prefpairs.fields.make_candidate import (
     Unusable,
     add_candidate,
     begin_row,
+    drop_unless_kept,
 )
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.rendered_turns import Conversation, conversation
@@ -61,8 +62,7 @@ def _answer(row: Row, place: int, options: ReadOptions, noticed: list[str]) -> A
     own = {name: _of(row, name, place) for name in ("scores", "messages", "overrides")}
     ids, mask = _of(row, "tokens", place), _mask(_of(row, "masks", place), f"masks.{place}")
     ignored = isinstance(own["overrides"], dict) and own["overrides"].get("set_advantage_to_zero")
-    if (ignored or 1 not in mask) and "masked" not in options.keep_rows:
-        raise Unusable("masked")
+    drop_unless_kept(options, masked=ignored or 1 not in mask)
     tokens = read_masked(ids, mask, f"tokens.{place}")
     told = _spoken(own["messages"], mask, f"messages.{place}")
     told = told or _decoded(tokens, options.decoder, options, noticed)

@@ -16,6 +16,7 @@ from prefpairs.fields.make_candidate import (
     Unusable,
     add_candidate,
     begin_row,
+    drop_unless_kept,
     objects_in,
 )
 from prefpairs.fields.read_options import ReadOptions
@@ -59,8 +60,7 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
 
 def _check_fit(row: Row, options: ReadOptions) -> None:
     """Raise if the trial failed: its reward may be that of an agent that ran out of time."""
-    if row.get("exception_info") and "failed" not in options.keep_rows:
-        raise Unusable("failed")
+    drop_unless_kept(options, failed=row.get("exception_info"))
 
 
 def _answer(row: Row, options: ReadOptions, noticed: list[str]) -> Answer:

@@ -15,6 +15,7 @@ from prefpairs.fields.make_candidate import (
     Unusable,
     add_candidate,
     begin_row,
+    drop_unless_kept,
     objects_in,
 )
 from prefpairs.fields.read_options import ReadOptions
@@ -79,14 +80,11 @@ def _check_fit(sample: Row, options: ReadOptions) -> None:
     its samples failed.
     """
     stopped = look_up(sample, "output.choices.0.stop_reason")
-    unfit = {
-        "failed": bool(sample.get("error") or sample.get("invalidation"))
-        or stopped == "content_filter",
-        "incomplete": bool(sample.get("limit")) or stopped in _CUT_OFF,
-    }
-    for reason, applies in unfit.items():
-        if applies and reason not in options.keep_rows:
-            raise Unusable(reason)
+    drop_unless_kept(
+        options,
+        failed=sample.get("error") or sample.get("invalidation") or stopped == "content_filter",
+        incomplete=sample.get("limit") or stopped in _CUT_OFF,
+    )
 
 
 def _answer(header: Row, sample: Row, options: ReadOptions) -> Answer:

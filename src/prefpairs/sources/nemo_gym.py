@@ -20,6 +20,7 @@ from prefpairs.fields.make_candidate import (
     Unusable,
     add_candidate,
     begin_row,
+    drop_unless_kept,
     split_turns,
 )
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
@@ -103,15 +104,13 @@ def _check_fit(row: dict[str, Any], options: ReadOptions) -> None:
     `failure_reason` is not one of them: verifiers set it as a verdict on good and bad answers.
     """
     response = row.get("response")
-    unfit = {
-        "masked": row.get("mask_sample") is True
+    drop_unless_kept(
+        options,
+        masked=row.get("mask_sample") is True
         or look_up(row, "instance_config.mask_sample") is True,
-        "failed": row.get("_ng_failure_class") not in (None, ""),
-        "incomplete": isinstance(response, dict) and _is_cut_off(response),
-    }
-    for reason, applies in unfit.items():
-        if applies and reason not in options.keep_rows:
-            raise Unusable(reason)
+        failed=row.get("_ng_failure_class") not in (None, ""),
+        incomplete=isinstance(response, dict) and _is_cut_off(response),
+    )
 
 
 def _is_cut_off(response: dict[str, Any]) -> bool:

@@ -9,7 +9,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from prefpairs.errors import BadField
-from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
+from prefpairs.fields.make_candidate import (
+    Answer,
+    RowOutcome,
+    Unusable,
+    add_candidate,
+    begin_row,
+    drop_unless_kept,
+)
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.rendered_turns import conversation, note_on_prompts
 from prefpairs.fields.rollout_tokens import RolloutTokens, read_mask, read_masked
@@ -66,8 +73,7 @@ def _alone(value: Any) -> Any:
 
 
 def _answer(row: Row, options: ReadOptions, noticed: list[str]) -> Answer:
-    if row.get("sample_loss_mask") == 0 and "masked" not in options.keep_rows:
-        raise Unusable("masked")
+    drop_unless_kept(options, masked=row.get("sample_loss_mask") == 0)
     texts, spoken, tokens = _turns(row)
     score = "filtered_rewards" if "filtered_rewards" in row else "rewards"
     agent = row.get("agent_ref")

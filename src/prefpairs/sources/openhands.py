@@ -14,6 +14,7 @@ from prefpairs.fields.make_candidate import (
     Unusable,
     add_candidate,
     begin_row,
+    drop_unless_kept,
     objects_in,
 )
 from prefpairs.fields.read_options import ReadOptions
@@ -60,8 +61,7 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
 def _check_fit(row: Row, report: Row, options: ReadOptions) -> None:
     """Raise if the run or its evaluation failed, so that the verdict means nothing."""
     failed = row.get("error") or any(report.get(name) is True for name in _NO_VERDICT)
-    if failed and "failed" not in options.keep_rows:
-        raise Unusable("failed")
+    drop_unless_kept(options, failed=failed)
 
 
 def _report(row: Row) -> Row:

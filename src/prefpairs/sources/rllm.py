@@ -12,6 +12,7 @@ from prefpairs.fields.make_candidate import (
     Unusable,
     add_candidate,
     begin_row,
+    drop_unless_kept,
     objects_in,
 )
 from prefpairs.fields.read_options import ReadOptions
@@ -63,9 +64,7 @@ def _check_fit(row: Row, options: ReadOptions) -> None:
     Episodes that failed have a reward of 0, and those that met a limit are scored as well.
     """
     ended = str(row.get("termination_reason"))
-    for reason, applies in (("failed", ended == "error"), ("incomplete", ended in _CUT_OFF)):
-        if applies and reason not in options.keep_rows:
-            raise Unusable(reason)
+    drop_unless_kept(options, failed=ended == "error", incomplete=ended in _CUT_OFF)
 
 
 def _answer(row: Row, trajectory: Row, field: str, noticed: list[str]) -> Answer:

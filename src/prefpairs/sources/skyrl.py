@@ -8,7 +8,14 @@ from math import fsum
 from typing import Any
 
 from prefpairs.errors import BadField
-from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
+from prefpairs.fields.make_candidate import (
+    Answer,
+    RowOutcome,
+    Unusable,
+    add_candidate,
+    begin_row,
+    drop_unless_kept,
+)
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.rendered_turns import conversation, note_on_prompts, turns_in
 from prefpairs.model.identity import canonical_json, digest
@@ -54,13 +61,11 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
 def _check_fit(row: Row, options: ReadOptions) -> None:
     """Raise the reason why this rollout should not be trained on, whatever its score."""
     reason = row.get("stop_reason")
-    unfit = {
-        "failed": isinstance(reason, str) and reason in _FAILED,
-        "incomplete": says_cut_off(reason) or (isinstance(reason, str) and reason in _CUT_OFF),
-    }
-    for loss, applies in unfit.items():
-        if applies and loss not in options.keep_rows:
-            raise Unusable(loss)
+    drop_unless_kept(
+        options,
+        failed=isinstance(reason, str) and reason in _FAILED,
+        incomplete=says_cut_off(reason) or (isinstance(reason, str) and reason in _CUT_OFF),
+    )
 
 
 def _answer(row: Row, options: ReadOptions, noticed: list[str]) -> Answer:

@@ -10,7 +10,14 @@ from typing import Any
 
 from prefpairs.errors import BadField, NotJson
 from prefpairs.fields.field_names import OUTPUTS
-from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
+from prefpairs.fields.make_candidate import (
+    Answer,
+    RowOutcome,
+    Unusable,
+    add_candidate,
+    begin_row,
+    drop_unless_kept,
+)
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import read_tools
 from prefpairs.model.json_codec import decode, decode_object
@@ -43,8 +50,7 @@ def check_status(status: Any, options: ReadOptions) -> None:
     if status is None or status in _DONE:
         return
     reason = "failed" if status in _FAILED else "incomplete"
-    if reason not in options.keep_rows:
-        raise Unusable(reason)
+    drop_unless_kept(options, **{reason: True})
 
 
 def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> RecordReader:

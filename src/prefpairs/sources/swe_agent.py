@@ -14,6 +14,7 @@ from prefpairs.fields.make_candidate import (
     Unusable,
     add_candidate,
     begin_row,
+    drop_unless_kept,
     objects_in,
 )
 from prefpairs.fields.read_options import ReadOptions
@@ -107,8 +108,7 @@ def _verdict(results: Any, issue: str, options: ReadOptions) -> int | None:
         resolved = report.get("resolved")
         return int(resolved) if isinstance(resolved, bool) else None
     if _lists(results, _ERRORS, issue):
-        if "failed" not in options.keep_rows:
-            raise Unusable("failed")
+        drop_unless_kept(options, failed=True)
         return None
     if _lists(results, _RESOLVED, issue):
         return 1

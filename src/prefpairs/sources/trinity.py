@@ -9,7 +9,14 @@ from typing import Any
 
 from prefpairs.chat.flatten import is_text_message
 from prefpairs.errors import BadField
-from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
+from prefpairs.fields.make_candidate import (
+    Answer,
+    RowOutcome,
+    Unusable,
+    add_candidate,
+    begin_row,
+    drop_unless_kept,
+)
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.fields.ready_pair import add_pair
 from prefpairs.fields.rollout_tokens import RolloutTokens, read_appended, read_tokens
@@ -146,11 +153,9 @@ def _shows_media(row: dict[str, Any]) -> bool:
 def _check_fit(row: dict[str, Any], tokens: RolloutTokens | None, options: ReadOptions) -> None:
     """Raise the reason why this answer should not be trained on."""
     _check_prompt(row)
-    if row.get("truncate_status") == "response_truncated" and "incomplete" not in options.keep_rows:
-        raise Unusable("incomplete")
+    drop_unless_kept(options, incomplete=row.get("truncate_status") == "response_truncated")
     learns = tokens is None or tokens.mask is None or not tokens.mask or any(tokens.mask)
-    if not learns and "masked" not in options.keep_rows:
-        raise Unusable("masked")
+    drop_unless_kept(options, masked=not learns)
 
 
 def _texts(

@@ -15,6 +15,7 @@ from prefpairs.fields.make_candidate import (
     Unusable,
     add_candidate,
     begin_row,
+    drop_unless_kept,
     objects_in,
 )
 from prefpairs.fields.read_options import ReadOptions
@@ -77,10 +78,7 @@ def _check_fit(trace: Row, options: ReadOptions, *, crashed: bool) -> None:
     if look_up(trace, "agent.trainable") is False:
         raise Unusable("other_agent")
     ok = trace.get("ok", not trace.get("errors"))
-    unfit = {"failed": crashed or ok is not True, "incomplete": _is_cut_off(trace)}
-    for reason, applies in unfit.items():
-        if applies and reason not in options.keep_rows:
-            raise Unusable(reason)
+    drop_unless_kept(options, failed=crashed or ok is not True, incomplete=_is_cut_off(trace))
 
 
 def _is_cut_off(trace: Row) -> bool:

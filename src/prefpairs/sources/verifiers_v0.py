@@ -7,7 +7,14 @@ something only where `error` is null.
 from collections.abc import Sequence
 from typing import Any
 
-from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
+from prefpairs.fields.make_candidate import (
+    Answer,
+    RowOutcome,
+    Unusable,
+    add_candidate,
+    begin_row,
+    drop_unless_kept,
+)
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.responses_api import chat_tool
 from prefpairs.model.candidate import read_text, read_tools
@@ -46,10 +53,7 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
 
 def _check_fit(row: dict[str, Any], options: ReadOptions) -> None:
     """Raise the first reason why this rollout should not be trained on."""
-    unfit = {"failed": bool(row.get("error")), "incomplete": row.get("is_truncated") is True}
-    for reason, applies in unfit.items():
-        if applies and reason not in options.keep_rows:
-            raise Unusable(reason)
+    drop_unless_kept(options, failed=row.get("error"), incomplete=row.get("is_truncated") is True)
 
 
 def _answer(row: dict[str, Any]) -> Answer:
