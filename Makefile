@@ -66,7 +66,8 @@ test-integration: $(BIN)/.developer  ## run trainers' own code on what we export
 
 test-runners: .venv-ray/.installed  ## runs on a real Ray cluster of this machine; RUNNERS='-m stress' for the long ones
 	$(MAKE) native VENV=.venv-ray
-	RAY=needed .venv-ray/bin/python -m pytest $(RUNNERS) tests/integration/test_ray.py
+	RAY=needed .venv-ray/bin/python -m pytest $(RUNNERS) tests/integration/test_ray.py \
+		tests/integration/test_bench.py::test_runners_with_and_without_ray
 
 test-browser: $(BIN)/.browser  ## open the page of `report` in Chromium, which is installed where that is possible
 	@scripts/ensure_chromium

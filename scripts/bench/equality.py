@@ -13,8 +13,10 @@ REJECTED = ("rejected", "rejected_response")
 class OutputsDiffer(Exception):
     """Two contenders disagree."""
 
-    def __init__(self, first: str, second: str, counts: tuple[int, int]) -> None:
-        super().__init__(f"{first} and {second} disagree: {counts[0]} and {counts[1]} pairs")
+    def __init__(
+        self, first: str, second: str, counts: tuple[int, int], what: str = "pairs"
+    ) -> None:
+        super().__init__(f"{first} and {second} disagree: {counts[0]} and {counts[1]} {what}")
 
 
 def fingerprint(path: Path, *, scores: bool = True) -> Fingerprint:
@@ -46,6 +48,27 @@ def essence(pair: dict[str, Any], *, scores: bool = True) -> list[Any]:
 def _text(value: Any) -> str:
     """A text as it is, or the text of the last message."""
     return str(value if isinstance(value, str) else value[-1]["content"])
+
+
+def check_same_bytes(outputs: dict[str, Path]) -> int:
+    """Raise unless all have the same bytes, in a file or in parts of a folder; return how many."""
+    found = {name: _bytes_of(path) for name, path in outputs.items()}
+    first, *others = found
+    for other in others:
+        if found[other] != found[first]:
+            raise OutputsDiffer(first, other, (found[first][0], found[other][0]), "bytes")
+    return found[first][0]
+
+
+def _bytes_of(path: Path) -> tuple[int, bytes]:
+    """The number and the digest of the bytes of a file, or of the parts in a folder."""
+    digest, size = blake2b(), 0
+    for part in sorted(path.glob("part-*")) if path.is_dir() else [path]:
+        with part.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+                size += len(block)
+    return size, digest.digest()
 
 
 def check_equal(outputs: dict[str, Path], *, scores: bool = True) -> int:

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,15 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
 from bench.cases import CASES
 from bench.cases.pair import BASE
+from bench.cases.runners import LOCAL, RAY, SHARDS, runners
 from bench.chart import growth_chart
 from bench.command import main
-from bench.equality import OutputsDiffer, check_equal
+from bench.equality import OutputsDiffer, check_equal, check_same_bytes
 from bench.machine import this_machine
 from bench.pages import write_docs
 from bench.race import Contender, ContenderFailed, once
 from bench.results import GROWTH, Cost, Finding, Results, load, save
+from bench.setting import Setting
 
 HOME = Path(__file__).parents[2]
 SCALE = 400
@@ -37,6 +40,21 @@ def test_case_runs(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert [finding.case for finding in results.findings] == [name]
     assert results.findings[0].title in capsys.readouterr().out
     assert not (tmp_path / "output").exists()
+
+
+@needs_program
+def test_runners_with_and_without_ray(tmp_path: Path) -> None:
+    """Ray is measured with its workers if it is installed; otherwise, a note says so."""
+    assert PROGRAM is not None
+    setting = Setting(folder=tmp_path, scale=SCALE, rounds=1, prefpairs=PROGRAM, quiet=True)
+    finding = runners(setting)
+    assert "the same bytes by all of them" in finding.notes[0]
+    if find_spec("ray") is None:
+        assert [*finding.costs] == [LOCAL, SHARDS]
+        assert finding.notes[1:] == [f"{RAY}: ray is not installed"]
+    else:
+        assert [*finding.costs] == [LOCAL, SHARDS, RAY]
+        assert finding.costs[RAY].peak > finding.costs[LOCAL].peak
 
 
 @needs_program
@@ -91,6 +109,19 @@ def test_unequal_outputs_are_found(tmp_path: Path) -> None:
     assert check_equal({name: paths[name] for name in ("one", "two")}) == 2
     with pytest.raises(OutputsDiffer, match="one and three"):
         check_equal(paths)
+
+
+def test_parts_have_the_bytes_of_a_file(tmp_path: Path) -> None:
+    """Parts of a folder count in the order of their names; other files do not count."""
+    (tmp_path / "file").write_bytes(b"abc")
+    for name, parts in {"good": [b"a", b"bc"], "bad": [b"bc", b"a"]}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "manifest.json").write_bytes(b"{}")
+        for number, part in enumerate(parts):
+            (tmp_path / name / f"part-{number}").write_bytes(part)
+    assert check_same_bytes({name: tmp_path / name for name in ("file", "good")}) == 3
+    with pytest.raises(OutputsDiffer, match="file and bad disagree: 3 and 3 bytes"):
+        check_same_bytes({name: tmp_path / name for name in ("file", "bad")})
 
 
 def test_docs_and_chart(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from bench.cases.generic import generic
 from bench.cases.length import length
 from bench.cases.nat import nat
 from bench.cases.pair import pair
+from bench.cases.runners import runners
 from bench.cases.startup import startup
 from bench.cases.tokens import tokens
 from bench.results import Finding
@@ -21,6 +22,7 @@ CASES: dict[str, Callable[[Setting], Finding]] = {
     "length": length,
     "exhaustive": exhaustive,
     "curate": curate,
+    "runners": runners,
     "startup": startup,
     "nat": nat,
     "generic": generic,
