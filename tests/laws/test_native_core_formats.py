@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 from chats_with_calls import TURNS, turns
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,6 +43,7 @@ TOOLS = [{"type": "function", "function": {"name": "g", "parameters": {"b": 2.0,
 ODD: list[Any] = [None, True, 0, -0.0, 0.30000000000000004, 1e300, 2**64, "", " ", "x:3", [], {}]
 ODD += [TOOLS, [TOOLS], {"a": {"b": [None]}}, {"source_task": "t"}, {"finish_reason": "length"}]
 ODD += ["<think>hm</think>A", "prompt:" + "0" * 32]
+THINKING = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\n\u2003"
 KEYS = ["group", "prompt", "response", "score", "index", "origin", "tools", "tokens", "meta"]
 KEYS += ["system", "turns"]
 
@@ -203,6 +205,21 @@ def test_pairs_are_made_of_items() -> None:
     how = nat.open_reader([], ReadOptions(), "w.json")
     for slot in range(2):
         assert paired(line, how.read(line).kept, core(how), slot)
+
+
+@pytest.mark.parametrize("asked", [THINKING, [{"role": "user", "content": THINKING}]])
+def test_thinking_that_a_prompt_begins_is_left_to_python(asked: Any) -> None:
+    """An answer that does not end it is none, for whichever reader; `extract` may have kept one."""
+    row = {**SAMPLE, "question": asked}
+    assert not generic_known(json.dumps(row).encode(), ReadOptions(), SAMPLE)
+    nat_row = {
+        "id": 7,
+        "intermediate_steps": [{"payload": {**STEP, "data": {**DATA, "input": asked}}}],
+    }
+    assert not nat_known(json.dumps(nat_row).encode())
+    assert nat.read_usual(json.dumps(nat_row).encode(), STEP["name"]) is None
+    candidate = {"group": "g", "prompt": asked, "response": "A", "score": 1.0, "origin": "a:1"}
+    assert candidate_known(json.dumps(candidate).encode())
 
 
 STEP = {"event_type": "TTC_END", "name": "dpo_candidate_move"}

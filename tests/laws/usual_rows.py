@@ -9,8 +9,9 @@ from usual_rollouts import NUMBERS, TEXTS, WORDS
 
 _PROMPTS: list[Any] = [*WORDS, [{"role": "user", "content": "Q"}]]
 _PROMPTS += [[{"role": "developer", "content": "S"}, {"role": "user", "content": "naïve ☃"}]]
+_THINKING = ["<|im_start|>assistant\n<think>\n", "user\nQ\nassistant\n<think>", "What is <think>"]
 _ROW: Fitting = {
-    "question": [*_PROMPTS, *TEXTS, None, True, 5, [], {}, [None], [{"role": "user"}]],
+    "question": [*_PROMPTS, *_THINKING, *TEXTS, None, True, 5, [], {}, [None], [{"role": "user"}]],
     "answer": [*TEXTS, None, 5, [], {}, ["A", "B"], [{"role": "assistant", "content": "A"}]],
     "reward": [None, True, "0.7", "high", [], [0.5], [0.5, 1], *NUMBERS],
     "tools": [None, [], "[]", "[{}]", "no JSON", [FUNCTION], [1], {}, 0, ""],

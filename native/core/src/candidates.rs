@@ -27,6 +27,8 @@ const TELLING: [&str; 8] = [
 pub struct Candidates;
 
 impl Shape for Candidates {
+    const MAY_BE_UNFINISHED: bool = false; // extract has dropped those that it should not keep
+
     fn read<'a>(&self, line: &'a str, answer: &mut Chat) -> Result<Row<'a>> {
         let mut seen = 0_u32;
         let (mut group, mut origin): (Option<Str>, Option<Str>) = (None, None);

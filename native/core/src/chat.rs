@@ -386,6 +386,12 @@ impl Chat {
         Ok(())
     }
 
+    /// Whether the last message ends in `<think>`: an answer may then begin with thinking.
+    pub fn may_open_thinking(&self) -> bool {
+        let last = self.messages.last();
+        last.is_some_and(|turn| self.words_of(turn).trim_end_matches(is_space).ends_with("<think>"))
+    }
+
     /// Move inline thinking in the model's text to its own field.
     pub fn split_reasoning(&mut self) {
         for place in 0..self.messages.len() {

@@ -70,6 +70,8 @@ impl Columns {
 }
 
 impl Shape for Columns {
+    const MAY_BE_UNFINISHED: bool = true;
+
     fn read<'a>(&self, line: &'a str, answer: &mut Chat) -> Result<Row<'a>> {
         let (mut prompt, mut score) = (None, None);
         let mut cursor = Cursor::new(line);

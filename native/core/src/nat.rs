@@ -180,6 +180,9 @@ impl Reader {
         if !self.prompt.messages.iter().any(|turn| self.prompt.says_something(turn)) {
             return Err(No::Odd);
         }
+        if self.prompt.may_open_thinking() {
+            return Err(No::Odd);
+        }
         Ok((held, is_text))
     }
 

@@ -29,6 +29,9 @@ pub struct Row<'a> {
 
 /// The fields of the rows of a format.
 pub trait Shape: Clone + Send {
+    /// Whether answers may be cut off in the middle of thinking that their prompt begins.
+    const MAY_BE_UNFINISHED: bool;
+
     /// The fields of a row; its answer goes into the empty chat.
     fn read<'a>(&self, line: &'a str, answer: &mut Chat) -> Result<Row<'a>>;
 }
@@ -107,6 +110,9 @@ impl<S: Shape> Reader<S> {
         let ends = [turns.first(), turns.last()];
         let by_model = ends.iter().flatten().any(|turn| turn.role == Role::Assistant);
         if by_model || !turns.iter().any(|turn| self.prompt.says_something(turn)) {
+            return Err(No::Odd);
+        }
+        if S::MAY_BE_UNFINISHED && self.prompt.may_open_thinking() {
             return Err(No::Odd);
         }
         let calls = self.prompt.call_count() as u32;

@@ -13,6 +13,7 @@ from prefpairs.model.identity import BY_PROMPT, canonical_json, digest_prompt, g
 from prefpairs.model.json_codec import decode, decode_counting, finite
 from prefpairs.model.marks import MARKS, marked_sides
 from prefpairs.model.message import (
+    END_OF_THINKING,
     RENDERED,
     Message,
     Text,
@@ -21,6 +22,7 @@ from prefpairs.model.message import (
     asks_something,
     drop_reasoning,
     is_unfinished_thinking,
+    opens_thinking,
     says_something,
     split_reasoning,
 )
@@ -50,6 +52,8 @@ class Answer(NamedTuple):
     tokens: dict[str, Any] | None = None
     meta: dict[str, Any] | None = None
     inline_reasoning: bool = True
+    was_extracted: bool = False
+    """Whether it is a candidate already, so that unfinished thinking was kept on purpose."""
     prompt_tokens: str = ""
     """Distinguishes prompts with different tokens, where the text is not what the model saw."""
     place: Place | None = None
@@ -119,6 +123,8 @@ def add_candidate(answer: Answer, options: ReadOptions, label: str, reading: Row
 def _candidate(answer: Answer, options: ReadOptions, label: str, reading: RowOutcome) -> Candidate:
     score = _score(answer, options)
     prompt, response = _texts(answer, options, reading.noticed)
+    if not answer.was_extracted:
+        refuse_unfinished_thinking(prompt, response, options, reading.noticed)
     if isinstance(prompt, str) and options.unrender is not None:
         prompt, answer = _unrendered(prompt, answer, options.unrender, reading.noticed)
     prompt, response = split_turns(prompt, response, options, answer, reading.noticed)
@@ -250,6 +256,19 @@ def split_turns(
     if not any(says_something(turn) for turn in turns if turn["role"] == "assistant"):
         turns = [*turns[:-1], _thinking_alone(response[last], options)]
     return number_calls(prompt, turns)
+
+
+def refuse_unfinished_thinking(
+    prompt: Text, response: Text | None, options: ReadOptions, noticed: Sequence[str]
+) -> None:
+    """Raise for an answer that never ends the thinking which its prompt begins.
+
+    Where the row has the thinking in another column, the answer is what follows it.
+    """
+    if not isinstance(response, str) or END_OF_THINKING in response:
+        return
+    if opens_thinking(prompt) and "thinking_left_out" not in noticed:
+        drop_unless_kept(options, **{UNFINISHED: True})
 
 
 def _thinking_alone(turn: Message, options: ReadOptions) -> Message:

@@ -12,6 +12,7 @@ from prefpairs.fields.make_candidate import (
     Unusable,
     group_of,
     meta_of,
+    refuse_unfinished_thinking,
     split_turns,
     task_of,
     tokens_of,
@@ -48,6 +49,8 @@ def _pair(
     if answer.response is None or other.response is None:
         raise Unusable("no_response")
     asked = answer.prompt or []
+    for response in (answer.response, other.response):
+        refuse_unfinished_thinking(asked, response, options, noticed)
     prompt, chosen = split_turns(asked, answer.response, options, answer, noticed)
     same, rejected = split_turns(asked, other.response, options, answer, noticed)
     if digest_prompt(prompt) != digest_prompt(same):

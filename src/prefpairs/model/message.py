@@ -29,7 +29,7 @@ _SHAREGPT = {"system": "system", "human": "user", "gpt": "assistant"}
 _CLOSING_TAG = re.compile(r"\s*+(?:<think>)?+(.*?)</think>\s*", re.DOTALL)
 _OPEN_TAG = re.compile(r"\s*+<think>(.*)\Z", re.DOTALL)
 _BLOCK = re.compile(r"<think>(.*?)</think>\s*", re.DOTALL)
-_END_OF_BLOCK = "</think>"
+END_OF_THINKING = "</think>"
 REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
 _ONE_CALL = ("function_call", "tool_call")
 """The keys that hold one call, from before messages had lists of calls."""
@@ -71,6 +71,20 @@ def asks_by_template(text: Text) -> bool:
     if (">" in end or "[/INST]" in end) and _ASKS.search(end) is not None:
         return True
     return words.startswith(_BEGINS_IN_WORDS) and _ASKS_IN_WORDS.search(end) is not None
+
+
+def opens_thinking(prompt: Text) -> bool:
+    r"""Whether a rendered prompt ends in `<think>`, so that the answer begins with thinking.
+
+    >>> opens_thinking("<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\n")
+    True
+    >>> opens_thinking("What is <think>")
+    False
+    """
+    words = prompt if isinstance(prompt, str) else prompt[-1]["content"] if prompt else None
+    if not isinstance(words, str) or not words[-_LONGEST_ASKING:].rstrip().endswith("<think>"):
+        return False
+    return asks_by_template(prompt)
 
 
 def generation_prompt(text: str) -> str:
@@ -199,7 +213,7 @@ def is_unfinished_thinking(message: Message) -> bool:
     False
     """
     content = message["content"]
-    if not isinstance(content, str) or content.rfind("<think>") <= content.rfind(_END_OF_BLOCK):
+    if not isinstance(content, str) or content.rfind("<think>") <= content.rfind(END_OF_THINKING):
         return False
     return not says_something(split_reasoning(message))
 
@@ -214,7 +228,7 @@ def drop_reasoning(message: Message) -> Message:
 
 def _without_blocks(text: str) -> str:
     """The text without its `<think>` blocks; there are none after the last closing tag."""
-    _, end, tail = text.rpartition(_END_OF_BLOCK)
+    _, end, tail = text.rpartition(END_OF_THINKING)
     if not end:
         return text
     tail = tail.lstrip()

@@ -64,6 +64,7 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
         tokens=candidate.tokens,
         meta=finite(candidate.meta),  # as it will be after writing and reading
         inline_reasoning=False,
+        was_extracted=True,
     )
     add_candidate(answer, options, label, reading)
     return reading

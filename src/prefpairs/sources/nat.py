@@ -20,7 +20,14 @@ from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest
 from prefpairs.model.json_codec import decode_object, decode_part, encode, finite
-from prefpairs.model.message import Message, Text, asks_something, is_messages, read_messages
+from prefpairs.model.message import (
+    Message,
+    Text,
+    asks_something,
+    is_messages,
+    opens_thinking,
+    read_messages,
+)
 from prefpairs.model.number import LARGEST_SCORE, read_score, round_score
 from prefpairs.model.tool_calls import number_calls
 from prefpairs.sources.base import Native, RecordReader, Source
@@ -281,7 +288,7 @@ def _reading_of(item: _Item, step_name: str) -> RowOutcome | None:
         if (given := bytes(data.input)) != asked:
             asked, prompt = given, _usual_prompt_of(given)
         fair = _without_answer(prompt, words, noticed)
-        if fair is None or not (fair is checked or asks_something(fair)):
+        if fair is None or not (fair is checked or _is_usual(fair)):
             return None
         checked = fair
         score = round_score(data.score)
@@ -292,6 +299,11 @@ def _reading_of(item: _Item, step_name: str) -> RowOutcome | None:
         return None
     places = list(range(1, len(kept) + 1))
     return RowOutcome(kept, places, noticed=noticed, item=digest("item", encode(item.id)))
+
+
+def _is_usual(prompt: Text) -> bool:
+    """Whether a prompt asks something, and does not begin the answer's thinking."""
+    return asks_something(prompt) and not opens_thinking(prompt)
 
 
 def _usual_prompt_of(given: bytes) -> Text | None:

@@ -9,8 +9,10 @@ from prefpairs.fields.make_candidate import Answer, RowOutcome, add_candidate, e
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.message import Message, Text
 from prefpairs.model.tool_calls import tool_call
+from prefpairs.sources.generic import read_any_shape
 
 Q: list[Message] = [{"role": "user", "content": "Q"}]
+_OPENED = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\n"
 KEPT_BY_PATH = {"model": "m", "seed": 7, "judge": {"note": None}}
 
 
@@ -60,11 +62,25 @@ def test_places_count_losses_too() -> None:
         ("Q", " <think>", "unfinished_thinking"),
         ("Q", "<think>a</think> <think>b", "unfinished_thinking"),
         ("Q", [_said("<think>hm")], "unfinished_thinking"),
+        (_OPENED, "hm", "unfinished_thinking"),
+        ([{"role": "user", "content": _OPENED}], "hm", "unfinished_thinking"),
+        (_OPENED, "hm</think>", "empty_answer"),
     ],
 )
 def test_reasons(prompt: Text | None, response: Text | None, reason: str) -> None:
     """An empty prompt or answer drops the candidate."""
     assert _refine(prompt, response).lost == [reason]
+
+
+def test_thinking_that_the_prompt_begins() -> None:
+    """An answer that ends it, or follows thinking in another column, is an answer."""
+    assert _refine(_OPENED, "hm</think>A").kept[0].response == [_said("A", reasoning_content="hm")]
+    assert _refine("What is <think>", "A tag.").kept[0].response == "A tag."
+    kept = _refine(_OPENED, "hm", keep_rows=frozenset({"unfinished_thinking"})).kept[0]
+    assert (kept.prompt, kept.response) == (_OPENED, "hm")
+    row = b'{"prompt": "user\\nHi\\nassistant\\n<think>\\n", "score": 1, "response": "A"'
+    for more, lost in ((b"}", ["unfinished_thinking"]), (b', "thinking": "hm"}', [])):
+        assert read_any_shape(row + more, ReadOptions(), "f.jsonl").lost == lost
 
 
 def test_unfinished_thinking_is_kept_as_it_was_written() -> None:
