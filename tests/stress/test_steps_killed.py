@@ -90,6 +90,16 @@ def test_killed_steps_are_done_by_the_next(kills: int, folder: Path) -> None:
     check(folder)
 
 
+def test_finish_that_is_killed_as_it_removes_the_steps(folder: Path) -> None:
+    """The next one removes what is left of them."""
+    plan(folder)
+    for kind in (*STEPS, "finish"):
+        run_well(folder, "shards", kind, "-q", "out")
+    (folder / "out" / f"{WORK}-removed" / "map").mkdir(parents=True)
+    run_well(folder, "shards", "finish", "out")
+    check(folder)
+
+
 @pytest.mark.full
 def test_steps_done_twice_at_a_time(folder: Path) -> None:
     """Two processes may do the same steps at the same time."""

@@ -8,7 +8,7 @@ import os
 import shutil
 from contextlib import AbstractContextManager
 
-from prefpairs.files.file_system import errors_named, is_file
+from prefpairs.files.file_system import errors_named, exists, is_file
 from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.output import Output, open_output, write_file
 
@@ -61,10 +61,22 @@ class WorkFolder:
             with errors_named(path):
                 os.replace(self.at(name), path)
 
+    @property
+    def removed(self) -> str:
+        """The path of the folder while it is being removed."""
+        return f"{self.path}-removed"
+
     def remove(self) -> None:
-        """Remove the folder and everything in it."""
+        """Remove the folder and everything in it, and what a killed call has not removed.
+
+        It goes at once: no other process sees a part of it.
+        """
         with errors_named(self.path):
-            shutil.rmtree(self.path)
+            if exists(self.removed):
+                shutil.rmtree(self.removed)
+            if exists(self.path):
+                os.rename(self.path, self.removed)
+                shutil.rmtree(self.removed)
 
 
 def names_in(folder: str) -> list[str]:

@@ -4,7 +4,7 @@ import re
 
 from prefpairs.cli.run_in_steps import do_steps, finish_steps, number_of_steps, work_in
 from prefpairs.cli.terminal.safe_text import plural, printable, write_stderr
-from prefpairs.engine.runners.finish import is_finished
+from prefpairs.engine.runners.finish import is_finished, steps_in
 from prefpairs.errors import UsageError
 from prefpairs.option import REQUIRED, argument, flag, one_of, options
 
@@ -68,6 +68,7 @@ def shards(*, asked: StepOptions) -> None:
     """
     kind = one_of("step", asked.step, "map", "reduce", "finish")
     if is_finished(asked.folder):
+        steps_in(asked.folder).remove()  # if `finish` was killed as it did so
         if not asked.quiet:
             write_stderr(f"{printable(asked.folder)} is finished: nothing to do\n")
         return

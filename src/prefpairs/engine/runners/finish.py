@@ -49,7 +49,12 @@ def finish(work: Work, ledger: Ledger, counts: Counts) -> None:
     write_file(os.path.join(work.results, MANIFEST), manifest)
     if write.summary is not None:
         write_file(write.summary, encode_pretty(counts()))
-    WorkFolder(os.path.join(work.results, WORK)).remove()
+    steps_in(work.results).remove()
+
+
+def steps_in(results: str) -> WorkFolder:
+    """The folder of the steps within a folder of results."""
+    return WorkFolder(os.path.join(results, WORK))
 
 
 def is_finished(results: str) -> bool:
@@ -61,7 +66,7 @@ def refuse_strangers(plan: Plan) -> None:
     """Raise if the results would be among files that no run wrote."""
     folder = plan.write.out_dir
     assert folder is not None
-    ours = {WORK, MANIFEST, *_outputs(folder)}
+    ours = {WORK, os.path.basename(steps_in(folder).removed), MANIFEST, *_outputs(folder)}
     strange = [name for name in names_in(folder) if name not in ours]
     if strange and not plan.write.force:
         names = ", ".join(strange[:_MOST_NAMES]) + (", ..." if len(strange) > _MOST_NAMES else "")
