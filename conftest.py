@@ -1,10 +1,14 @@
 """Settings and checks for all tests."""
 
+import os
 import signal
+import sys
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from build_native import digest_of_sources
 from hypothesis import settings
 
 # Background jobs of a shell ignore SIGINT, and nohup ignores SIGHUP; programs that we run would
@@ -19,6 +23,15 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 for profile, share in (("quick", 3), ("usual", 20), ("thorough", 100)):
     settings.register_profile(profile, max_examples=share, deadline=None)
 settings.load_profile("usual")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a native core that was built from other sources: its version would not show it."""
+    stamp = Path(sys.prefix, ".native")
+    if hasattr(config, "workerinput") or os.environ.get("PREFPAIRS_NATIVE") == "0":
+        return
+    if stamp.exists() and stamp.read_text("ascii") != digest_of_sources():
+        pytest.exit("the native core is older or newer than native/: run `make native`", 4)
 
 
 @pytest.fixture(name="nothing_held")

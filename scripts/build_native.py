@@ -39,7 +39,7 @@ def main() -> int:
     wanted = os.environ.get("PREFPAIRS_NATIVE") or "1"
     if wanted == "0":
         return 0
-    sources = _digest_of_sources()
+    sources = digest_of_sources()
     stamp = Path(sys.prefix, ".native")
     if folder is None and stamp.exists() and stamp.read_text("ascii") == sources:
         return 0
@@ -62,7 +62,7 @@ def main() -> int:
     return 0
 
 
-def _digest_of_sources() -> str:
+def digest_of_sources() -> str:
     """Identifies the state of `native/` by bytes, names and files."""
     digest = hashlib.sha256()
     for path in sorted(NATIVE.rglob("*")):

@@ -59,7 +59,7 @@ class Checkout:
 
     def keep_wheel(self, says: str) -> None:
         """Create a wheel for the current sources."""
-        find = "import build_native; print(build_native._digest_of_sources())"
+        find = "import build_native; print(build_native.digest_of_sources())"
         scripts = self._script.parent
         ran = subprocess.run(
             [sys.executable, "-c", find], cwd=scripts, check=True, capture_output=True, text=True
