@@ -38,6 +38,8 @@ _CUT_OFF = (
     "context_length",
 )
 """Why a run stopped before its agent was done. (Not a set: what a row has may have no hash.)"""
+_OUT_OF_TIME = "agent_timeout"
+"""The same, if there was no time left; other stages that run out of time leave no whole score."""
 
 
 def looks_like(record: bytes) -> bool:
@@ -73,16 +75,20 @@ def _check_fit(trace: Row, options: ReadOptions, *, crashed: bool) -> None:
     """Raise the first reason why this trace should not be trained on.
 
     `stop_condition` is no help: if scoring crashed, the agent had completed. `errors` decide only
-    if there is no `ok`, since they include those from which a retry recovered.
+    if there is no `ok`, since they include those from which a retry recovered. A trace is `ok` as
+    well if its agent, or its scoring, ran out of time.
     """
     if look_up(trace, "agent.trainable") is False:
         raise Unusable("other_agent")
     ok = trace.get("ok", not trace.get("errors"))
-    drop_unless_kept(options, failed=crashed or ok is not True, incomplete=_is_cut_off(trace))
+    ended = trace.get("stop_condition")
+    unscored = trace.get("is_timeout") is True and ended != _OUT_OF_TIME
+    failed = crashed or ok is not True or unscored
+    drop_unless_kept(options, failed=failed, incomplete=_is_cut_off(trace))
 
 
 def _is_cut_off(trace: Row) -> bool:
-    if trace.get("stop_condition") in _CUT_OFF:
+    if trace.get("stop_condition") in (*_CUT_OFF, _OUT_OF_TIME):
         return True
     calls = objects_in(trace, "calls")
     reasons = [call.get("finish_reason") for call in calls if not call.get("error")]

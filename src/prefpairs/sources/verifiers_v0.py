@@ -24,6 +24,9 @@ from prefpairs.model.message import Text
 from prefpairs.sources.base import RecordReader, Source
 
 _ITS_OWN = frozenset({"is_completed", "stop_condition", "timing", "metrics"})
+_CUT_OFF = ("timeout_reached", "max_total_completion_tokens_reached", "prompt_too_long")
+"""Limits that end a rollout, whatever `is_truncated` says. (`max_turns_reached` is no such limit: a
+rollout of one turn always ends so.)"""
 
 
 def looks_like(record: bytes) -> bool:
@@ -53,7 +56,8 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
 
 def _check_fit(row: dict[str, Any], options: ReadOptions) -> None:
     """Raise the first reason why this rollout should not be trained on."""
-    drop_unless_kept(options, failed=row.get("error"), incomplete=row.get("is_truncated") is True)
+    cut_off = row.get("is_truncated") is True or row.get("stop_condition") in _CUT_OFF
+    drop_unless_kept(options, failed=row.get("error"), incomplete=cut_off)
 
 
 def _answer(row: dict[str, Any]) -> Answer:
@@ -73,10 +77,14 @@ def _text(row: dict[str, Any], field: str) -> Text | None:
 
 
 def _task(row: dict[str, Any]) -> list[Any]:
-    """The example, with its answer: numbers begin anew in every run and environment."""
+    """The example, with its answer and what else only the environment knows of it.
+
+    Numbers of examples begin anew in every run and environment.
+    """
     task = [row.get("example_id"), row.get("task")]
-    if row.get("answer") is not None:
-        task.append(digest("answer", canonical_json(row["answer"])).hex())
+    for name in ("answer", "info"):
+        if row.get(name) is not None:
+            task.append(digest(name, canonical_json(row[name])).hex())
     return task
 
 

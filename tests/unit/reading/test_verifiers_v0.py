@@ -46,6 +46,8 @@ def test_text() -> None:
         ({"error": {"error": "ModelError"}}, "failed"),
         ({"error": "ModelError", "completion": []}, "failed"),
         ({"is_truncated": True}, "incomplete"),
+        ({"stop_condition": "timeout_reached"}, "incomplete"),
+        ({"stop_condition": "max_total_completion_tokens_reached"}, "incomplete"),
         ({"reward": None}, "no_score"),
         ({"completion": []}, "empty_answer"),
         ({"completion": None}, "no_response"),
@@ -64,11 +66,18 @@ def test_keep_rows(reason: str, more: dict[str, Any]) -> None:
     assert _read(_row(**more), keep_rows=frozenset({reason})).kept
 
 
+def test_a_rollout_of_one_turn_ends_at_its_limit_of_turns() -> None:
+    """It was not cut off."""
+    assert _read(_row(stop_condition="max_turns_reached")).lost == []
+
+
 def test_examples_of_one_number_and_other_answers_are_apart() -> None:
-    """Example numbers restart in every run, so the answer is part of the group."""
-    rows = _row(answer="4"), _row(answer="5"), _row(example_id=4, answer="4"), _row(task="sums")
+    """Example numbers restart in every run, so the answer and the info are part of the group."""
+    rows = [_row(answer="4"), _row(answer="5"), _row(example_id=4, answer="4"), _row(task="sums")]
+    rows += [_row(info={"env_id": "sums"}), _row(info={"env_id": "games", "seed": 1}), _row()]
     groups = [_read(row).kept[0].group for row in rows]
-    assert len({*groups}) == 4
+    assert len({*groups}) == 7
+    assert _read(_row(info={"seed": 1, "env_id": "games"})).kept[0].group == groups[5]
 
 
 def test_calls_as_text_and_flat_tools() -> None:
