@@ -1,6 +1,7 @@
 """Makes a candidate of an answer that a source found in a row: the steps all sources share."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import fsum
 from typing import Any, NamedTuple
@@ -187,17 +188,27 @@ def _score(answer: Answer, options: ReadOptions) -> float:
             raise Unusable("no_score")
         return 0.0
     if options.score_map:
-        grades: dict[Any, float] = dict(options.score_map)
-        scores = [
-            (path, weight, grades.get(value, value) if isinstance(value, str) else value)
-            for path, weight, value in scores
-        ]
+        scores = [(path, weight, _graded(value, options)) for path, weight, value in scores]
     parts = [
         weight * read_score(value, path, cast=options.cast_score) for path, weight, value in scores
     ]
     if not abs(sum(parts)) <= LARGEST_SCORE:
         raise Unusable("score_not_finite")
     return round_score(-fsum(parts) if options.lower_is_better else fsum(parts))
+
+
+def _graded(value: Any, options: ReadOptions) -> Any:
+    """What a score counts as by --score-map, whose texts may be numbers; else the score itself."""
+    grades = dict(options.score_map)
+    if isinstance(value, str) and value in grades:
+        return grades[value]
+    with suppress(BadField):
+        number = read_score(value, "", cast=options.cast_score)
+        for text, grade in grades.items():
+            with suppress(BadField):
+                if read_score(text, "", cast=True) == number:
+                    return grade
+    return value
 
 
 def _rank_of_maker(answer: Answer, options: ReadOptions, by: str) -> float:

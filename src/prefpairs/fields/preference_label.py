@@ -78,7 +78,7 @@ def read_label(
         side = _of_sign(number, label, path, known)
         strength = abs(number)
     elif side is None and isinstance(label, str):
-        side = (names or {}).get(written) or _in_words(written)
+        side = _of_name(written, path, names or {})
     elif side is None and isinstance(label, bool):
         raise _unclear(label, path, ["true=A,false=B", "false=A,true=B"])
     if side is None:
@@ -111,6 +111,15 @@ def _of_sign(number: float, label: Any, path: str, known: Mapping[str, str]) -> 
     if number in (1, 2):
         ways.insert(0, "1=A,2=B")
     raise _unclear(label, path, ways)
+
+
+def _of_name(label: str, path: str, names: Mapping[str, str]) -> str | None:
+    """What a name or word prefers; TwoReadings if the other answer has it as its name."""
+    worded = _in_words(label)
+    named = {side for name, side in names.items() if name.casefold() == label.casefold()}
+    if worded in _OTHER_SIDE and named not in (set(), {worded}):
+        raise _unclear(label, path, [f"{label}={side}" for side in _OTHER_SIDE])
+    return names.get(label) or worded
 
 
 def _unclear(label: Any, path: str, ways: list[str]) -> TwoReadings:

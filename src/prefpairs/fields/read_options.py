@@ -149,7 +149,8 @@ class ReadOptions:
         panel=READ,
         repeated=True,
         convert=_score_map,
-        help="What scores that are written as text count as, such as C=1,P=0.5,I=0.",
+        help="What texts, numbers or booleans count as where they are scores, such as "
+        "C=1,P=0.5,I=0. All others count as they are.",
     )
     cast_score: bool = flag(
         panel=READ, help='Read scores that are written as text ("0.7", "true"), as in CSV and TSV.'

@@ -80,9 +80,10 @@ def _check_fit(sample: Row, options: ReadOptions) -> None:
     its samples failed.
     """
     stopped = look_up(sample, "output.choices.0.stop_reason")
+    errors = sample.get("error"), sample.get("invalidation"), look_up(sample, "output.error")
     drop_unless_kept(
         options,
-        failed=sample.get("error") or sample.get("invalidation") or stopped == "content_filter",
+        failed=stopped == "content_filter" or any(one and one is not MISSING for one in errors),
         incomplete=sample.get("limit") or stopped in _CUT_OFF,
     )
 

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from prefpairs.errors import BadField
 from prefpairs.fields.choose_field import has_content
 from prefpairs.fields.field_names import OUTPUTS
-from prefpairs.fields.make_candidate import RowOutcome, Unusable, begin_row
+from prefpairs.fields.make_candidate import RowOutcome, Unusable, begin_row, drop_unless_kept
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.responses_api import chat_of, prompt_of, tools_of
 from prefpairs.model.json_codec import decode_object
@@ -33,6 +34,7 @@ _REQUEST = "body"
 _PROMPTS = ("messages", "prompt")
 _OK = 200
 _FILTERED = "content_filter"
+_UNFINISHED = ("cancelled", "in_progress", "queued")
 
 
 class _Found(NamedTuple):
@@ -96,6 +98,8 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
         return reading
     number = 1 if found.kind == _RESPONSE else len(look_up(row, found.within("choices")))
     try:
+        _check_status(row, found, options)
+        _check_order(row, found, options)
         row = _with_messages(row, found)
     except Unusable as loss:
         reading.lost.append(loss.reason)
@@ -111,6 +115,30 @@ def _failed(row: Row) -> bool:
     """Whether the outcome of a request is an error."""
     status = look_up(row, f"{_RESPONSE}.status_code")
     return _is_of_batch(row) and (bool(row.get("error")) or status not in (_OK, MISSING))
+
+
+def _check_status(row: Row, found: _Found, options: ReadOptions) -> None:
+    """Raise if a response failed, or was read before it was complete."""
+    if found.kind == _RESPONSE:
+        status = look_up(row, found.within("status"))
+        drop_unless_kept(options, failed=status == "failed", incomplete=status in _UNFINISHED)
+
+
+def _check_order(row: Row, found: _Found, options: ReadOptions) -> None:
+    """Raise if the choices are not in the order of their indexes, in which a list of scores may be.
+
+    Scores inside the choices are in their order.
+    """
+    choices = found.within("choices")
+    if options.scores and all(path.startswith(f"{choices}[].") for path, _ in options.scores):
+        return
+    indexes = look_up(row, f"{choices}[].index")
+    if not isinstance(indexes, list) or not all(type(index) is int for index in indexes):
+        return
+    for place, index in enumerate(sorted(indexes)):
+        if indexes[place] != index:
+            expected = f"{index}: are the scores in the order of the choices, or of their indexes?"
+            raise BadField(f"{choices}.{place}.index", indexes[place], expected)
 
 
 def _named(row: Row, found: _Found, options: ReadOptions) -> ReadOptions:

@@ -29,7 +29,8 @@ Row = dict[str, Any]
 _RESULTS = "results.json"
 _RESOLVED = ("resolved_ids", "resolved")
 _NOT_RESOLVED = ("unresolved_ids", "empty_patch_ids", "no_generation", "generated", "applied")
-_ERRORS = ("error_ids",)
+_ERRORS = ("error_ids", "install_fail", "reset_failed", "test_errored", "test_timeout")
+"""The evaluation itself failed, so there is no verdict. Old results have all but the first."""
 _OF_RUNS = frozenset({"environment", "trajectory", "history", "info", "replay_config", _RESULTS})
 _SUFFIX = ".traj"
 

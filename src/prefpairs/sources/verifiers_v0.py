@@ -82,10 +82,8 @@ def _task(row: dict[str, Any]) -> list[Any]:
     Numbers of examples begin anew in every run and environment.
     """
     task = [row.get("example_id"), row.get("task")]
-    for name in ("answer", "info"):
-        if row.get(name) is not None:
-            task.append(digest(name, canonical_json(row[name])).hex())
-    return task
+    given = [name for name in ("answer", "info") if row.get(name) is not None]
+    return task + [digest(name, canonical_json(row[name])).hex() for name in given]
 
 
 SOURCE = Source(looks_like=looks_like, open_reader=open_reader)

@@ -96,6 +96,7 @@ def test_a_log_without_samples(samples: Any) -> None:
         ({"error": {"message": "sandbox died"}}, "failed"),
         ({"invalidation": {"reason": "leak"}}, "failed"),
         ({"output": {"choices": [{"stop_reason": "content_filter"}]}}, "failed"),
+        ({"output": {"choices": [{"stop_reason": "stop"}], "error": "refused"}}, "failed"),
         ({"limit": {"type": "message", "limit": 7}}, "incomplete"),
         ({"output": {"choices": [{"stop_reason": "max_tokens"}]}}, "incomplete"),
         ({"output": {"choices": [{"stop_reason": "model_length"}]}}, "incomplete"),

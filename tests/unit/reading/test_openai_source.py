@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from prefpairs.errors import BadField
 from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.sources.detect import source_of
@@ -123,6 +124,29 @@ def test_responses() -> None:
     assert found.response == [{"role": "assistant", "content": "A"}]
     cut = {"prompt": "Q", "response": _response("A", "incomplete"), "score": 1}
     assert _read(cut).lost == ["incomplete"]
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [("failed", "failed"), ("cancelled", "incomplete"), ("in_progress", "incomplete")],
+)
+def test_responses_that_are_not_complete(status: str, reason: str) -> None:
+    """What they have so far is no answer, whatever its score."""
+    row = {"prompt": "Q", "response": _response("A", status), "score": 1}
+    assert _read(row).lost == [reason]
+    assert _read(row, keep_rows=frozenset({reason})).kept
+
+
+def test_choices_in_another_order_than_their_indexes() -> None:
+    """A list of scores may be in either order, so the row is bad; scores in the choices are not."""
+    chat = _chat("A", "B")
+    chat["choices"] = [{**one, "grade": one["index"]} for one in reversed(chat["choices"])]
+    row = {"prompt": "Q", "completion": chat, "scores": [1, 0]}
+    with pytest.raises(BadField) as caught:
+        _read(row)
+    assert caught.value.field == "completion.choices.0.index"
+    named = _read(row, scores=(("completion.choices[].grade", 1.0),))
+    assert _scores(named) == [("B", 1.0), ("A", 0.0)]
 
 
 def test_texts_and_options() -> None:

@@ -117,6 +117,17 @@ def test_names_of_answers_and_models() -> None:
         _read(_own("first"), **OWN)
 
 
+@pytest.mark.parametrize("label", ["b", "B", "model_b"])
+def test_a_name_that_means_the_other_answer(label: str) -> None:
+    """The answer b may be called A: the run stops, with a command for each reading."""
+    row = {"prompt": "Q", "b": "A", "a": "B", "model_a": "model_b", "model_b": "x", "label": label}
+    named = {"preference": "label", "response_a": "b", "response_b": "a"}
+    with pytest.raises(TwoReadings) as caught:
+        _read(row, **named)
+    words = [read_meanings([word]) for _, word in caught.value.choices]
+    assert [_pair(row, **named, preference_map=one).chosen for one in words] == ["A", "B"]
+
+
 @pytest.mark.parametrize("label", [1, 0, -2, "1", True, 2.5])
 def test_numbers_have_no_meaning_of_their_own(label: Any) -> None:
     """In SHP, 1 is the first answer, in others the second: the run stops."""

@@ -36,6 +36,33 @@ def _group(row: Any = None, task: Any = None, **options: Any) -> str:
     return reading.kept[0].group
 
 
+@pytest.mark.parametrize(
+    ("score", "options", "expected"),
+    [
+        ("C", {}, 3.0),
+        (1, {}, -1.0),
+        (1.0, {}, -1.0),
+        (True, {}, -1.0),
+        (False, {}, 7.0),
+        (0, {}, 7.0),
+        (0.5, {}, 0.5),
+        ("1", {}, -1.0),
+        ("1.0", {"cast_score": True}, -1.0),
+        ("False", {"cast_score": True}, 7.0),
+        ("0.25", {"cast_score": True}, 0.25),
+    ],
+)
+def test_score_map_names_texts_numbers_and_booleans(
+    score: Any, options: dict[str, Any], expected: float
+) -> None:
+    """A number is what it is, however it is written. What the map does not name is kept."""
+    grades = (("C", 3.0), ("1", -1.0), ("false", 7.0))
+    reading = RowOutcome()
+    answer = Answer(row={}, prompt="Q", response="A", scores=[("s", 1.0, score)])
+    add_candidate(answer, ReadOptions(score_map=grades, **options), "f.jsonl", reading)
+    assert reading.kept[0].score == expected
+
+
 def test_places_count_losses_too() -> None:
     """Positions count lost answers, too."""
     reading = RowOutcome()

@@ -208,6 +208,13 @@ def test_results_beside_a_run(results: Row, score: float) -> None:
     assert _read(_traj(results=results), swe_agent).kept[0].score == score
 
 
+@pytest.mark.parametrize("failed", ["error_ids", "install_fail", "test_timeout"])
+def test_an_evaluation_that_failed_is_no_verdict(failed: str) -> None:
+    """Old results list such issues as generated, too."""
+    found = _read(_traj(results={"generated": ["i"], "resolved": [], failed: ["i"]}), swe_agent)
+    assert (found.kept, found.lost) == ([], ["failed"])
+
+
 def test_demonstrations_and_the_name_of_a_run() -> None:
     """What was shown to the model is prompt; without an id, the file is named for the issue."""
     shown = {**SAID, "is_demo": True}
