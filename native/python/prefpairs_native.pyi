@@ -144,10 +144,9 @@ class Pairs:
     """Reads pairs."""
 
     def __new__(cls) -> Pairs: ...
-    def index(
-        self, lines: Sequence[bytes], places: Sequence[int], number: int, longest: int
-    ) -> list[tuple[tuple[Any, ...], bool] | None]:
-        """For each line the first columns of an IndexedPair, and whether the line can be copied.
+    def index(self, lines: Sequence[bytes], longest: int, /) -> tuple[bytes, ...]:
+        """How each line was read, and the columns of what stages see of its pair.
 
-        None where Python must read it.
+        0 where Python must read it, 1 where it was read, 2 where it can be copied, too. Then gaps,
+        both scores (f64; NaN where unknown) and the digests of an IndexedPair in their order.
         """

@@ -121,12 +121,12 @@ def _write_pairs(plan: Plan, outputs: Mapping[str, Output], ledger: Ledger) -> N
         from prefpairs.stages.split_sides import SideOwners
 
         kept = SideOwners() if plan.may_leak else None
-        entries = through_stages(plan, pairs, ledger, kept)
+        blocks = through_stages(plan, pairs, ledger, kept)
         with open_sink(outputs, ledger, plan, kept) as sink:
-            for entry, side in entries:
-                written = sink.take(entry, pairs, side)
-                if side in ledger.sides:
-                    ledger.sides[side] += written
+            for block, sides in blocks:
+                for side, written in sink.take(block, pairs, sides).items():
+                    if side in ledger.sides:
+                        ledger.sides[side] += written
     note_empty_sides(plan, ledger)
 
 

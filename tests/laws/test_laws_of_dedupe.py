@@ -31,6 +31,7 @@ from prefpairs.ledger import StageCounts
 from prefpairs.model.pair import Pair
 from prefpairs.stages.base import IndexedPair
 from prefpairs.stages.dedupe import Dedupe
+from prefpairs.stages.pair_columns import blocks_of
 
 Strength = tuple[Decimal, Decimal]
 
@@ -249,7 +250,9 @@ def test_dedupe_holds_digests_only() -> None:
     stage = Dedupe(conflicts="strongest")
     tracemalloc.start()
     try:
-        next(stage.select(_entries(count), _NoTexts(), StageCounts("dedupe"), frozenset()))
+        next(
+            stage.select(blocks_of(_entries(count)), _NoTexts(), StageCounts("dedupe"), frozenset())
+        )
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

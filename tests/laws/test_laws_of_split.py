@@ -30,6 +30,7 @@ from hypothesis_examples import examples
 from prefpairs.ledger import StageCounts
 from prefpairs.model.pair import Pair
 from prefpairs.stages.base import IndexedPair
+from prefpairs.stages.pair_columns import blocks_of
 from prefpairs.stages.sample import Sample
 from prefpairs.stages.split import Split
 
@@ -352,7 +353,7 @@ def _notes(prompts: Iterable[bytes], asked: Split) -> list[str]:
         for number, prompt in enumerate(prompts)
     )
     stage = StageCounts("split")
-    for _ in asked.sides_of(entries, _NoTexts(), stage):
+    for _ in asked.sides_of(blocks_of(entries), _NoTexts(), stage):
         pass
     return stage.notes
 

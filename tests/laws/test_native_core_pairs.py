@@ -148,7 +148,8 @@ def test_all_marks_are_counted() -> None:
     lines = [written({"prompt": f"Q{place}", **marked}) for place in range(4)]
     for word in ("0", "require"):
         with patch.dict(os.environ, {VARIABLE: word}):
-            assert staged_lines(lines, Dedupe()).ledger.marked == {"chosen_failed": 4}
+            for run in (staged_lines, staged_piped):
+                assert run(lines, Dedupe()).ledger.marked == {"chosen_failed": 4}
 
 
 @pytest.mark.parametrize("line", [b"\n", b"{}\n", b"[" * 100_000 + b"\n", b'"\xff"\n', b"{"])

@@ -189,68 +189,47 @@ impl Pairs {
         Pairs::default()
     }
 
-    /// For each of consecutive lines what stages see of its pair, or nothing where Python must
-    /// read it; with whether Python would write the line with these very bytes.
+    /// What stages see of the pairs of lines, column by column. First how each line was read:
+    /// not, so that Python must read it; read; or read, and Python would write the line with these
+    /// very bytes.
     fn index<'py>(
         &mut self,
         py: Python<'py>,
         lines: Vec<PyBackedBytes>,
-        places: Vec<u64>,
-        number: u64,
         longest: usize,
-    ) -> PyResult<Bound<'py, PyList>> {
+    ) -> PyResult<Bound<'py, PyTuple>> {
         let reader = &mut self.reader;
         let mut read = |line: &PyBackedBytes| reader.read_light(line, longest);
         let pairs: Vec<Option<pairs::Pair>> =
             py.detach(|| sound(|| lines.iter().map(&mut read).collect()))?;
-        let found = PyList::empty(py);
-        for (at, (pair, line)) in pairs.iter().zip(&lines).enumerate() {
-            let Some(pair) = pair else {
-                found.append(py.None())?;
-                continue;
-            };
-            let place = places.get(at).copied().unwrap_or_default();
-            let seen = entry_of(py, pair, number + at as u64, place, line.len())?;
-            found.append((seen, pair.as_written))?;
-        }
-        Ok(found)
+        let known =
+            |pair: &Option<pairs::Pair>| pair.map_or(0, |pair| 1 + u8::from(pair.as_written));
+        let numbers = |number: fn(&pairs::Pair) -> Option<f64>| {
+            let of =
+                |pair: &Option<pairs::Pair>| pair.as_ref().and_then(number).unwrap_or(f64::NAN);
+            packed(py, &pairs.iter().map(of).collect::<Vec<_>>(), f64::to_ne_bytes)
+        };
+        let digests = |digest: fn(&pairs::Pair) -> Digest| {
+            let of = |pair: &Option<pairs::Pair>| pair.as_ref().map_or(ABSENT, digest);
+            PyBytes::new(py, pairs.iter().map(of).collect::<Vec<_>>().as_flattened())
+        };
+        PyTuple::new(
+            py,
+            [
+                PyBytes::new(py, &pairs.iter().map(known).collect::<Vec<u8>>()),
+                numbers(|pair| pair.gap)?,
+                numbers(|pair| pair.chosen_score)?,
+                numbers(|pair| pair.rejected_score)?,
+                digests(|pair| pair.id),
+                digests(|pair| pair.prompt),
+                digests(|pair| pair.tools),
+                digests(|pair| pair.chosen),
+                digests(|pair| pair.rejected),
+                digests(|pair| pair.group),
+                digests(|pair| pair.other_prompt),
+            ],
+        )
     }
-}
-
-/// The columns of a pair, in the order of Python's `IndexedPair`.
-fn entry_of<'py>(
-    py: Python<'py>,
-    pair: &pairs::Pair,
-    number: u64,
-    place: u64,
-    length: usize,
-) -> PyResult<Bound<'py, PyTuple>> {
-    let digest = |digest: &Digest| PyBytes::new(py, digest).into_any();
-    let known = |found: &Digest| {
-        if *found == ABSENT {
-            PyBytes::new(py, b"").into_any()
-        } else {
-            digest(found)
-        }
-    };
-    PyTuple::new(
-        py,
-        [
-            number.into_pyobject(py)?.into_any(),
-            place.into_pyobject(py)?.into_any(),
-            length.into_pyobject(py)?.into_any(),
-            pair.gap.into_pyobject(py)?,
-            pair.chosen_score.into_pyobject(py)?,
-            pair.rejected_score.into_pyobject(py)?,
-            digest(&pair.id),
-            digest(&pair.prompt),
-            known(&pair.tools),
-            digest(&pair.chosen),
-            digest(&pair.rejected),
-            digest(&pair.group),
-            known(&pair.other_prompt),
-        ],
-    )
 }
 
 /// The result of work; a panic in it is a RuntimeError.

@@ -2,7 +2,7 @@
 
 import functools
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from operator import or_
 from typing import Self
@@ -25,7 +25,7 @@ from prefpairs.model.json_codec import encode_line, finite
 from prefpairs.model.pair import Pair
 from prefpairs.plan import ExportPlan, InputPlan, TracePlan
 from prefpairs.sources import TRACES, source_named
-from prefpairs.stages.base import IndexedPair
+from prefpairs.stages.pair_columns import PairColumns
 from prefpairs.stages.split_sides import SideOwners
 from prefpairs.targets.base import CannotExport, Dataset
 
@@ -112,9 +112,14 @@ class Exporter:
         count_pair(pair, self._ledger)
         return True
 
-    def take(self, indexed: IndexedPair, pairs: Written, side: str, /) -> bool:
-        """Write an indexed pair to a side; returns False if it is dropped."""
-        return self.put(pairs.pair(indexed), side)
+    def take(
+        self, pairs: PairColumns, texts: Written, sides: Sequence[str], /
+    ) -> Mapping[str, int]:
+        """Write many pairs, each for its side; returns how many are not dropped."""
+        written = Counter[str]()
+        for indexed, side in zip(pairs, sides, strict=True):
+            written[side] += self.put(texts.pair(indexed), side)
+        return written
 
     def _write(self, row: Row, side: str) -> None:
         self._ledger.lines_written[side] += 1

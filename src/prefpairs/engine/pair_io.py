@@ -1,5 +1,6 @@
 """Where the pairs of a run come from, and how they are written as lines and counted."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,7 +16,11 @@ if TYPE_CHECKING:
     from prefpairs.engine.pairs_from_candidates import PairsFromCandidates
     from prefpairs.engine.pairs_from_files import Keep, PairsFromFiles
     from prefpairs.stages.base import IndexedPair
+    from prefpairs.stages.pair_columns import PairColumns
     from prefpairs.stages.split_sides import SideOwners
+
+Lines = Sequence[bytes] | None
+"""The lines of pairs, if they can be copied."""
 
 WHOLE = ""
 """The name of the only output, where pairs are not split."""
@@ -28,8 +33,11 @@ class Written(Protocol):
         """The pair itself."""
         ...
 
-    def line(self, entry: "IndexedPair", /) -> bytes | None:
-        """Its line, if that is known to be what `pair_line` would give."""
+    def lines(self, pairs: "PairColumns", /) -> "Iterator[tuple[Sequence[int], Lines]]":
+        """All slots in order, some at a time, with their lines.
+
+        None if it is not known that these are what `pair_line` would give.
+        """
         ...
 
 
@@ -40,8 +48,10 @@ class Sink(Protocol):
         """Take a pair for a side; whether it will be written."""
         ...
 
-    def take(self, entry: "IndexedPair", pairs: Written, side: str, /) -> bool:
-        """The same, with the pair behind an entry."""
+    def take(
+        self, pairs: "PairColumns", texts: Written, sides: Sequence[str], /
+    ) -> Mapping[str, int]:
+        """Take many pairs, each for its side; how many will be written for each."""
         ...
 
 
@@ -97,17 +107,29 @@ class PairLines:
         """Write the lines of pairs, none of which is the first or has a mark; count them."""
         self.outputs[WHOLE].write(lines)
         self._ledger.lines_written[WHOLE] += len(gaps)
-        self._ledger.add_pairs(gaps, chosen, rejected)
+        self._ledger.add_pairs(len(gaps), gaps, chosen, rejected)
 
-    def take(self, entry: "IndexedPair", pairs: Written, side: str, /) -> bool:
-        """The same, but copies the line if there is one. The first pair serves as an example."""
-        line = pairs.line(entry) if self._ledger.pairs else None
-        if line is None:
-            return self.put(pairs.pair(entry), side)
-        self.outputs[side].write(line)
-        self._ledger.lines_written[side] += 1
-        self._ledger.add_pair(entry.gap, entry.chosen_score, entry.rejected_score)
-        return True
+    def take(
+        self, pairs: "PairColumns", texts: Written, sides: Sequence[str], /
+    ) -> Mapping[str, int]:
+        """Write many pairs, each for its side, and copy the lines that can be copied."""
+        for slots, lines in texts.lines(pairs):
+            if lines is None:
+                for slot in slots:
+                    self.put(texts.pair(pairs.indexed(slot)), sides[slot])
+                continue
+            if not self.has_example:
+                first = texts.pair(pairs.indexed(slots[0]))
+                self._ledger.example = first.prompt, first.chosen, first.rejected
+            self._copy(lines, [sides[slot] for slot in slots])
+            self._ledger.add_pairs(*pairs.known_scores(slots))
+        return Counter(sides)
+
+    def _copy(self, lines: Sequence[bytes], sides: Sequence[str]) -> None:
+        for side in dict.fromkeys(sides):
+            own = [line for line, given in zip(lines, sides, strict=True) if given == side]
+            self.outputs[side].write(b"".join(own))
+            self._ledger.lines_written[side] += len(own)
 
 
 def count_pair(pair: Pair, ledger: Ledger) -> None:

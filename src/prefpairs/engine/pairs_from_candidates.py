@@ -19,7 +19,7 @@ from prefpairs.engine.decide import (
     refuse_too_many,
     step_of_groups,
 )
-from prefpairs.engine.pair_io import WHOLE, PairLines, Sink
+from prefpairs.engine.pair_io import WHOLE, Lines, PairLines, Sink
 from prefpairs.engine.processes import CAN_FORK, processes_for
 from prefpairs.errors import BadInput, TooManyPairs
 from prefpairs.fields.make_candidate import RowOutcome
@@ -39,6 +39,7 @@ from prefpairs.model.pair import (
 )
 from prefpairs.plan import PairPlan
 from prefpairs.stages.base import IndexedPair
+from prefpairs.stages.pair_columns import PairColumns, blocks_of
 from prefpairs.strategies.bounds import Bounds
 from prefpairs.strategies.options import MOST_PAIRS
 
@@ -64,7 +65,12 @@ class PairsFromCandidates:
         self._plan = plan
         self._ready = ReadyPairs(plan, store.records, ledger)
         self._ledger = ledger
-        self._last: tuple[IndexedPair, Pair] | None = None
+        self._last: tuple[int, Pair] | None = None
+        """The place of the pair that was asked for last, and the pair."""
+
+    def blocks(self) -> Iterator[PairColumns]:
+        """The pairs, some at a time."""
+        return blocks_of(self.entries())
 
     def entries(self) -> Iterator[IndexedPair]:
         """The pairs in the order in which they are written, without reading any text."""
@@ -157,8 +163,8 @@ class PairsFromCandidates:
 
     def pair(self, entry: IndexedPair) -> Pair:
         """The pair of an entry; the last one is kept in memory."""
-        if self._last is None or self._last[0] is not entry:
-            self._last = entry, self._pair(entry)
+        if self._last is None or self._last[0] != entry.place:
+            self._last = entry.place, self._pair(entry)
         return self._last[1]
 
     def _pair(self, entry: IndexedPair) -> Pair:
@@ -185,8 +191,9 @@ class PairsFromCandidates:
 
         return counted
 
-    def line(self, _entry: IndexedPair) -> None:
-        """Return None: a new pair has no line in a file."""
+    def lines(self, pairs: PairColumns) -> Iterator[tuple[Sequence[int], Lines]]:
+        """All slots at once: new pairs have no lines in a file."""
+        yield range(len(pairs)), None
 
     def _entry_of_ready(self, number: int, slot: int) -> IndexedPair:
         from prefpairs.engine.pairs_from_files import entry_of

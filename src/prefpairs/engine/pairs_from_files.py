@@ -1,17 +1,20 @@
 """Pairs read from files, as stages see them: indexed in one pass, fetched again where needed."""
 
-from collections.abc import Callable, Iterator, Mapping
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
-from typing import Any, Literal, cast
+from itertools import chain, compress, groupby, islice
+from operator import mul
+from typing import Any, Literal, NamedTuple
 from zlib import crc32
 
 from prefpairs.engine.native import core_of_pairs
-from prefpairs.engine.pair_io import WHOLE, Sink
+from prefpairs.engine.pair_io import WHOLE, Lines, Sink
 from prefpairs.engine.pairs_from_trainer_rows import unwrap
 from prefpairs.engine.row_reader import Rows
-from prefpairs.errors import InputChanged
+from prefpairs.errors import InputChanged, PrefpairsError
 from prefpairs.fields.pair_row import PairRowOutcome, read_pair, read_pair_fast
+from prefpairs.files import lines as input_lines
 from prefpairs.files.fetch_records import RecordFetcher, RecordFile, Spool
 from prefpairs.files.input_file import Input
 from prefpairs.files.lines import Record, blocks_of
@@ -24,6 +27,7 @@ from prefpairs.model.pair import Pair, pair_line
 from prefpairs.plan import InputPlan
 from prefpairs.sources.detect import PAIRS, check_kind
 from prefpairs.stages.base import IndexedPair
+from prefpairs.stages.pair_columns import PairColumns
 
 _FILE_SHIFT = 44
 """A place is an offset of up to 16 TB and, above it, the number of one of a million files."""
@@ -37,10 +41,26 @@ Most lines were written by `prefpairs` and can be copied. Checking that takes 2 
 read; reading and encoding it again takes 14, of the 35 that `dedupe` takes for a pair.
 """
 
+_KNOWN, _COPIED = 1, 2
+"""How the core has read a line: with all columns; and it can be copied. Else Python reads it."""
+
+_SCORES = 3
+"""Columns of numbers that the core gives, before its digests."""
+
+_GAP = 1 << 13
+"""Lines with fewer bytes between them are read at once: that is quicker than to seek."""
+
 _OURS = b'{"id":"'
 """How the lines begin that `prefpairs` writes."""
 
 Readings = Iterator[tuple[Record, PairRowOutcome]]
+
+
+class _File(NamedTuple):
+    """The number of an input among the record files; a spool if it cannot be read twice."""
+
+    number: int
+    spool: Spool | None
 
 
 def pair_readings(rows: Rows, ledger: Ledger) -> Iterator[tuple[Input, Readings]]:
@@ -118,54 +138,114 @@ class PairsFromFiles:
         self._ledger = rows.ledger
         self._keep = keep
         self._temp_dir = temp_dir
-        self._last: tuple[IndexedPair, Pair | bytes, bool] | None = None
-        """The entry that came last, its pair or its line, and whether that line can be written."""
+        self._at_hand: dict[int, Pair | bytes] = {}
+        """The pairs of the block that is looked at, by place, or their lines."""
+        self._copies: dict[int, bytes] = {}
+        """Those of its lines that can be written as they are."""
 
     def entries(self) -> Iterator[IndexedPair]:
-        """The columns of each pair that can be trained on; no more after a bad row."""
-        plan = self._rows.plan
-        usual = plan.dialect == "auto" and plan.one_kind in (None, PAIRS)
+        """What is known of each pair that can be trained on; no more after a bad row."""
+        return chain.from_iterable(self.blocks())
+
+    def blocks(self) -> Iterator[PairColumns]:
+        """The same in columns, some at a time."""
+        ledger, limit = self._ledger, self._rows.plan.limit
+        usual = self._rows.plan.dialect == "auto" and self._rows.plan.one_kind in (None, PAIRS)
         core = core_of_pairs() if usual else None
-        for source, opened in _pair_inputs(self._rows, self._ledger):
-            file, spool = self._file(source, opened)
-            if core is not None:
-                yield from self._entries_by_core(core, file, spool, opened.records, source.label)
+        for source, opened in _pair_inputs(self._rows, ledger):
+            before = ledger.rows_read
+            most = None if limit is None else max(0, limit - before)
+            file = self._file(source, opened)
+            for records in blocks_of(islice(opened.records, most)):
+                block = PairColumns()
+                try:
+                    self._index(core, records, file, source.label, block)
+                except PrefpairsError:
+                    if len(block):
+                        yield block
+                    raise
+                if len(block):
+                    yield block
+                self._at_hand.clear()
+                self._copies.clear()
+            ledger.rows_by_input[source.label] = ledger.rows_read - before
+
+    def _index(
+        self, core: Any, records: list[Record], file: _File, label: str, block: PairColumns
+    ) -> None:
+        """Add the pairs of records to a block: by the core, or as Python reads them."""
+        lines = [b"" if record.refused else record.data for record in records]
+        kinds, *columns = core.index(lines, LIGHT) if core else [bytes(len(lines))]
+        enough = _KNOWN if file.spool is None else _COPIED  # others are written anew to a spool
+        for known, run in groupby(range(len(lines)), lambda slot: kinds[slot] >= enough):
+            slots = [*run]
+            some = slice(slots[0], slots[-1] + 1)
+            if known:
+                found = [_part_of(column, some, len(lines)) for column in columns]
+                self._add_known(records[some], kinds[some], found, file, block)
                 continue
-            for record, reading in _readings(self._rows, opened.records, source.label):
-                yield self._entry(file, spool, record, reading)
+            for record, reading in _readings(self._rows, iter(records[some]), label):
+                self._add(record, reading, file, block)
 
-    def _entries_by_core(
-        self, core: Any, file: int, spool: Spool | None, records: Iterator[Record], label: str
-    ) -> Iterator[IndexedPair]:
-        """The same by the native core. Rows that it does not know are read as all rows were."""
-        ledger, before = self._ledger, self._ledger.rows_read
-        limit = self._rows.plan.limit
-        most = None if limit is None else max(0, limit - before)
-        for block in blocks_of(islice(records, most)):
-            lines = [b"" if record.refused else record.data for record in block]
-            places = [file << _FILE_SHIFT | record.offset for record in block]
-            found = core.index(lines, places, ledger.rows_read + 1, LIGHT)
-            for record, known in zip(block, found, strict=True):
-                if known is None or (spool is not None and not known[1]):
-                    for _, reading in _readings(self._rows, iter([record]), label):
-                        yield self._entry(file, spool, record, reading)
-                    continue
-                ledger.rows_read += 1
-                ledger.rows_used += 1
-                if not (ledger.rows_bad and self._rows.failed):
-                    yield self._entry_by_core(spool, record.data, *known)
-        ledger.rows_by_input[label] = ledger.rows_read - before
+    def _add_known(
+        self,
+        records: list[Record],
+        kinds: bytes,
+        columns: list[bytes],
+        file: _File,
+        block: PairColumns,
+    ) -> None:
+        """Add pairs that the core has read."""
+        ledger, first = self._ledger, self._ledger.rows_read + 1
+        ledger.rows_read += len(records)
+        ledger.rows_used += len(records)
+        if ledger.rows_bad and self._rows.failed:
+            return
+        lines = [record.data for record in records]
+        numbers = range(first, first + len(records))
+        places = [
+            self._place(number, record.offset, record.data, file)
+            for number, record in zip(numbers, records, strict=True)
+        ]
+        copied = [kind == _COPIED for kind in kinds]
+        block.extend_bytes(
+            array("Q", numbers).tobytes(),
+            array("Q", places).tobytes(),
+            array("I", map(len, lines)).tobytes(),
+            *columns[:_SCORES],
+            array("I", map(mul, map(self._crc, lines), copied)).tobytes(),
+            *columns[_SCORES:],
+        )
+        self._at_hand.update(zip(places, lines, strict=True))
+        self._copies.update(compress(zip(places, lines, strict=True), copied))
 
-    def _entry_by_core(
-        self, spool: Spool | None, line: bytes, columns: tuple[Any, ...], as_written: bool
-    ) -> IndexedPair:
-        crc = _crc(line) if as_written and self._keep == "lines" else 0
-        entry = IndexedPair._make((*columns, crc))
-        if spool is not None:
-            place = entry.place >> _FILE_SHIFT << _FILE_SHIFT | spool.append(line)
-            entry = entry._replace(place=place)
-        self._last = entry, line, as_written
-        return entry
+    def _add(
+        self, record: Record, reading: PairRowOutcome, file: _File, block: PairColumns
+    ) -> None:
+        """Add a pair that Python has read."""
+        pair, line = reading.pair, record.data
+        if file.spool is not None:
+            line = pair_line(pair)
+        number = self._ledger.rows_read
+        place = self._place(number, record.offset, line, file)
+        entry = entry_of(reading, number, place, len(line))
+        if self._keep == "lines" and (file.spool is not None or _as_written(line, pair)):
+            marked = pair.meta and any(marks_of(pair.meta))  # marks are counted when it is written
+            entry = entry._replace(line_crc=0 if marked else crc32(line))
+        block.add(entry)
+        self._at_hand[place] = pair
+
+    def _place(self, number: int, offset: int, line: bytes, file: _File) -> int:
+        """Where a pair is found again: its number, if only the block that came last is."""
+        if self._keep == "nothing":
+            return number
+        if file.spool is not None:
+            offset = file.spool.append(line)
+        return file.number << _FILE_SHIFT | offset
+
+    def _crc(self, line: bytes) -> int:
+        """A checksum against accidents; a file that is written to is noticed by its timestamps."""
+        return crc32(line) if self._keep == "lines" else 0
 
     def put_all(self, sink: Sink) -> None:
         """Write all pairs to the sink, each to the side of its input."""
@@ -178,50 +258,77 @@ class PairsFromFiles:
 
     def pair(self, entry: IndexedPair) -> Pair:
         """The pair of an entry; InputChanged if it is not the indexed one."""
-        if self._last is not None and self._last[0] is entry:
-            last = self._last[1]
-            return last if isinstance(last, Pair) else reader_of("auto")(last).pair
+        found = self._at_hand.get(entry.place)
+        if isinstance(found, bytes):
+            found = self._at_hand[entry.place] = reader_of("auto")(found).pair
+        if found is not None:
+            return found
         file, offset = entry.place >> _FILE_SHIFT, entry.place & _OFFSET
         pair = self._records.fetch(file, offset, entry.length).pair
         if not _is_of(pair, entry):
             raise InputChanged(self._records.label(file))
         return pair
 
-    def line(self, entry: IndexedPair) -> bytes | None:
-        """The line of an entry if it is exactly what would be written; else None."""
-        if self._last is not None and self._last[0] is entry and self._last[2]:
-            return cast("bytes", self._last[1])
-        if not entry.line_crc:
-            return None
-        file, offset = entry.place >> _FILE_SHIFT, entry.place & _OFFSET
-        line = self._records.line(file, offset, entry.length)
-        if _crc(line) != entry.line_crc:
-            raise InputChanged(self._records.label(file))
-        return line
+    def lines(self, pairs: PairColumns) -> Iterator[tuple[Sequence[int], Lines]]:
+        """All slots in order, some at a time, with their lines if these can be copied."""
+        copies = [*map(self._copies.get, pairs.places)]
 
-    def _file(self, source: Input, opened: OpenInput) -> tuple[int, Spool | None]:
-        """The number of an input among the record files; a spool if it cannot be read twice."""
+        def known(slot: int) -> str:
+            return "at hand" if copies[slot] else "in a file" if pairs.line_crcs[slot] else "not"
+
+        for where, run in groupby(range(len(pairs)), known):
+            slots = [*run]
+            if where == "in a file":
+                for some in _near_each_other(pairs, slots):
+                    yield some, self._lines_in_file(pairs, some)
+            else:
+                yield slots, [copies[slot] or b"" for slot in slots] if where == "at hand" else None
+
+    def _lines_in_file(self, pairs: PairColumns, slots: Sequence[int]) -> list[bytes]:
+        """The lines of pairs that are near each other in one file, read at once."""
+        spans = [(pairs.places[slot], pairs.lengths[slot]) for slot in slots]
+        start, (last, length) = spans[0][0], spans[-1]
+        file = start >> _FILE_SHIFT
+        data = self._records.line(file, start & _OFFSET, last + length - start)
+        lines = [data[place - start : place - start + length] for place, length in spans]
+        if any(
+            crc32(line) != pairs.line_crcs[slot] for line, slot in zip(lines, slots, strict=True)
+        ):
+            raise InputChanged(self._records.label(file))
+        return lines
+
+    def _file(self, source: Input, opened: OpenInput) -> _File:
+        """An input among the record files, or the spool if it cannot be read twice."""
         if self._keep == "nothing":
-            return 0, None
+            return _File(0, None)
         if opened.seekable:
             file = RecordFile(source, opened.seen, opened.content)
-            return self._records.add(file, reader_of(self._rows.plan.dialect)), None
-        return self._records.spool(self._temp_dir, read_pair)
+            return _File(self._records.add(file, reader_of(self._rows.plan.dialect)), None)
+        return _File(*self._records.spool(self._temp_dir, read_pair))
 
-    def _entry(
-        self, file: int, spool: Spool | None, record: Record, reading: PairRowOutcome
-    ) -> IndexedPair:
-        pair = reading.pair
-        offset, line = record.offset, record.data
-        if spool is not None:
-            line = pair_line(pair)
-            offset = spool.append(line)
-        place = file << _FILE_SHIFT | offset
-        entry = entry_of(reading, self._ledger.rows_read, place, len(line))
-        if self._keep == "lines" and (spool or _as_written(line, pair)):
-            entry = entry._replace(line_crc=_crc(line))
-        self._last = entry, pair, False
-        return entry
+
+def _near_each_other(pairs: PairColumns, slots: Sequence[int]) -> Iterator[list[int]]:
+    """The slots of lines that follow each other in a file, with at most a small gap between."""
+    some: list[int] = []
+    start = end = 0
+    for slot in slots:
+        place, length = pairs.places[slot], pairs.lengths[slot]
+        if some and not (
+            end <= place <= end + _GAP and place + length - start <= input_lines.AT_ONCE
+        ):
+            yield some
+            some = []
+        if not some:
+            start = place
+        some.append(slot)
+        end = place + length
+    yield some
+
+
+def _part_of(column: bytes, some: slice, rows: int) -> bytes:
+    """The bytes of some rows of a column."""
+    size = len(column) // rows
+    return column[some.start * size : some.stop * size]
 
 
 def _is_of(pair: Pair, entry: IndexedPair) -> bool:
@@ -256,12 +363,5 @@ def entry_of(reading: PairRowOutcome, number: int, place: int, length: int) -> I
 
 
 def _as_written(line: bytes, pair: Pair) -> bool:
-    """Whether a line is exactly what would be written of its pair, which has no marks to count."""
-    if not line.startswith(_OURS) or line != pair_line(pair):
-        return False
-    return not pair.meta or not any(marks_of(pair.meta))
-
-
-def _crc(line: bytes) -> int:
-    """A checksum against accidents; a file that is written to is noticed by its timestamps."""
-    return crc32(line) or 1
+    """Whether a line is exactly what would be written of its pair."""
+    return line.startswith(_OURS) and line == pair_line(pair)

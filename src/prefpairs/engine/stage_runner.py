@@ -1,6 +1,6 @@
 """Pairs through stages, which decide by columns; texts are read when pairs are written."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from prefpairs.engine.pair_io import WHOLE
@@ -8,18 +8,21 @@ from prefpairs.engine.pairs_from_candidates import PairsFromCandidates
 from prefpairs.engine.pairs_from_files import Keep, PairsFromFiles
 from prefpairs.ledger import Ledger, StageCounts, Step
 from prefpairs.plan import ExportPlan, Plan
-from prefpairs.stages.base import IndexedPair, PairReader
-from prefpairs.stages.pair_columns import PairColumns
+from prefpairs.stages.base import PairReader
+from prefpairs.stages.pair_columns import PairColumns, some_at_a_time
 from prefpairs.stages.split_sides import SIDES, SideOwners
+
+Sided = tuple[PairColumns, Sequence[str]]
+"""Pairs, and the side of each."""
 
 _TRY_EXACT = "on small inputs --exact fills every side"
 
 
 def through_stages(
     plan: Plan, pairs: PairsFromFiles | PairsFromCandidates, ledger: Ledger, kept: SideOwners | None
-) -> Iterator[tuple[IndexedPair, str]]:
-    """The entries that pass all stages, each with its side."""
-    coming = pairs.entries()
+) -> Iterator[Sided]:
+    """The pairs that pass all stages, each with its side, in blocks."""
+    coming = pairs.blocks()
     if _holds_back(plan):
         coming = _to_the_end(coming, ledger)
     sided = _split(_staged(coming, pairs, plan, ledger), pairs, plan, ledger)
@@ -43,47 +46,45 @@ def wanted_again(plan: Plan) -> Keep:
 
 
 def _staged(
-    entries: Iterator[IndexedPair], texts: PairReader, plan: Plan, ledger: Ledger
-) -> Iterator[IndexedPair]:
-    """The entries that pass all stages, one after the other."""
+    blocks: Iterator[PairColumns], texts: PairReader, plan: Plan, ledger: Ledger
+) -> Iterator[PairColumns]:
+    """The pairs that pass all stages, one after the other."""
     for place, given in enumerate(plan.stages):
         wanted = frozenset({"id"}).union(*(later.needs for later in plan.stages[place + 1 :]))
         if plan.split is not None:
             wanted |= plan.split.needs
         stage = _stage_of(given.name, ledger)
-        entries = given.select(_counted(entries, stage), texts, stage, wanted)
-    return entries
+        blocks = given.select(_counted(blocks, stage), texts, stage, wanted)
+    return blocks
 
 
 def _split(
-    entries: Iterator[IndexedPair], texts: PairReader, plan: Plan, ledger: Ledger
-) -> Iterator[tuple[IndexedPair, str]]:
-    """The entries, each with its side."""
+    blocks: Iterator[PairColumns], texts: PairReader, plan: Plan, ledger: Ledger
+) -> Iterator[Sided]:
+    """The pairs, each with its side."""
     if plan.split is None:
-        return ((entry, WHOLE) for entry in entries)
+        return ((block, [WHOLE] * len(block)) for block in blocks)
     stage = _stage_of(plan.split.name, ledger)
     ledger.sides = dict.fromkeys(plan.split.sides, 0)
-    return plan.split.sides_of(_counted(entries, stage), texts, stage)
+    return plan.split.sides_of(_counted(blocks, stage), texts, stage)
 
 
 def _once_more(
-    sided: Iterator[tuple[IndexedPair, str]],
-    texts: PairReader,
-    export: ExportPlan,
-    kept: SideOwners,
-) -> Iterator[tuple[IndexedPair, str]]:
-    """All entries and their sides, once it is known which side keeps each prompt that is seen."""
+    sided: Iterator[Sided], texts: PairReader, export: ExportPlan, kept: SideOwners
+) -> Iterator[Sided]:
+    """All pairs and their sides, once it is known which side keeps each prompt that is seen."""
     from prefpairs.dataset.convert_pair import trainer_prompt_of
 
     store, sides = PairColumns({"id"}), bytearray()
-    for entry, side in sided:
-        seen = trainer_prompt_of(texts.pair(entry), export.target, export.options)
-        if seen is not None:
-            kept.add(seen, side)
-        store.add(entry)
-        sides.append(SIDES.index(side))
-    for slot, place in enumerate(sides):
-        yield store.indexed(slot), SIDES[place]
+    for block, given in sided:
+        for entry, side in zip(block, given, strict=True):
+            seen = trainer_prompt_of(texts.pair(entry), export.target, export.options)
+            if seen is not None:
+                kept.add(seen, side)
+        store.extend(block)
+        sides.extend(map(SIDES.index, given))
+    for slots in some_at_a_time(range(len(store))):
+        yield store.of(slots), [SIDES[sides[slot]] for slot in slots]
 
 
 def note_empty_sides(plan: Plan, ledger: Ledger) -> None:
@@ -98,9 +99,9 @@ def note_empty_sides(plan: Plan, ledger: Ledger) -> None:
             stage.notes.append(f"{side} came out empty: {why}")
 
 
-def _to_the_end(entries: Iterator[IndexedPair], ledger: Ledger) -> Iterator[IndexedPair]:
-    """All entries; what is held back of them is dealt with when the last one has come."""
-    yield from entries
+def _to_the_end(blocks: Iterator[PairColumns], ledger: Ledger) -> Iterator[PairColumns]:
+    """All pairs; what is held back of them is dealt with when the last one has come."""
+    yield from blocks
     ledger.progress.begin_step(partial(_step_of_held_back, ledger))
 
 
@@ -117,7 +118,7 @@ def _stage_of(name: str, ledger: Ledger) -> StageCounts:
     return ledger.stages[-1]
 
 
-def _counted(entries: Iterable[IndexedPair], stage: StageCounts) -> Iterator[IndexedPair]:
-    for entry in entries:
-        stage.found += 1
-        yield entry
+def _counted(blocks: Iterable[PairColumns], stage: StageCounts) -> Iterator[PairColumns]:
+    for block in blocks:
+        stage.found += len(block)
+        yield block

@@ -276,10 +276,14 @@ class Ledger:
             self.rejected_scores.add(rejected)
 
     def add_pairs(
-        self, gaps: Sequence[float], chosen: Sequence[float], rejected: Sequence[float]
+        self,
+        pairs: int,
+        gaps: Sequence[float],
+        chosen: Sequence[float],
+        rejected: Sequence[float],
     ) -> None:
-        """Count pairs that were written, all of whose scores are known."""
-        self.pairs += len(gaps)
+        """Count pairs that were written, and the gaps and scores of them that are known."""
+        self.pairs += pairs
         self.gaps.add_all(gaps)
         self.chosen_scores.add_all(chosen)
         self.rejected_scores.add_all(rejected)

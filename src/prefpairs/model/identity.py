@@ -7,6 +7,8 @@ contents of different kinds never have the same bytes.
 """
 
 import re
+import sys
+from array import array
 from hashlib import sha256
 from math import isfinite
 from typing import Any
@@ -25,6 +27,9 @@ IDENTITY_VERSION = 2
 
 DIGEST = 16
 """The length of a digest, in bytes."""
+
+_DRAW = 8
+"""The bytes of a digest that make a draw."""
 
 NO_TOOLS = b""
 BY_PROMPT = "prompt:"
@@ -106,6 +111,13 @@ def digest_pair(prompt: bytes, tools: bytes, chosen: bytes, rejected: bytes) -> 
     return digest("pair", b"%b%b%b%b" % (prompt, tools or _ABSENT, chosen, rejected))
 
 
+def digest_pairs(*contents: bytes | bytearray) -> bytes:
+    """The ids of many pairs, whose prompts, tools, chosen and rejected follow each other."""
+    slots = (slice(at, at + DIGEST) for at in range(0, len(contents[0]), DIGEST))
+    pairs = (b"".join([content[slot] for content in contents]) for slot in slots)
+    return b"".join([sha256(b"pair\0" + pair).digest()[:DIGEST] for pair in pairs])
+
+
 def draw(seed: int, purpose: str, identity: bytes) -> int:
     """A uniform number below 2**64 that depends on what is drawn, never on when.
 
@@ -116,7 +128,17 @@ def draw(seed: int, purpose: str, identity: bytes) -> int:
     True
     """
     drawn = digest("draw", b"%d\0%b\0%b" % (seed, purpose.encode(), identity))
-    return int.from_bytes(drawn[:8], "big")
+    return int.from_bytes(drawn[:_DRAW], "big")
+
+
+def draws(seed: int, purpose: str, digests: bytes | bytearray) -> "array[int]":
+    """The draws of many digests, which follow each other."""
+    head = b"draw\0%d\0%b\0" % (seed, purpose.encode())
+    each = [head + digests[at : at + DIGEST] for at in range(0, len(digests), DIGEST)]
+    drawn = array("Q", b"".join([sha256(one).digest()[:_DRAW] for one in each]))
+    if sys.byteorder == "little":
+        drawn.byteswap()
+    return drawn
 
 
 def canonical(text: Text, plain_role: str) -> list[bytes]:

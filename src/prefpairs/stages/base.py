@@ -1,4 +1,4 @@
-"""What a stage is: indexed pairs in, those that stay out, in the order to write them in."""
+"""What a stage is: blocks of indexed pairs in, those that stay out, in the order of the output."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
@@ -9,6 +9,10 @@ from prefpairs.model.pair import Pair
 
 if TYPE_CHECKING:
     from prefpairs.stages.contamination import ReferencePrompts
+    from prefpairs.stages.pair_columns import PairColumns
+
+DIGESTS = ("id", "prompt", "tools", "chosen", "rejected", "group", "other_prompt")
+"""The digests of an indexed pair."""
 
 
 class IndexedPair(NamedTuple):
@@ -65,7 +69,7 @@ class PairReader(Protocol):
     """Reads the text of indexed pairs."""
 
     def pair(self, indexed: IndexedPair, /) -> Pair:
-        """The pair with its text: in memory if it was the last one indexed, otherwise read."""
+        """The pair with its text: in memory if its block came last, otherwise read."""
         ...
 
 
@@ -108,10 +112,10 @@ class Stage(Protocol):
 
     def select(
         self,
-        pairs: Iterable[IndexedPair],
+        blocks: "Iterable[PairColumns]",
         reader: PairReader,
         counts: StageCounts,
         wanted: frozenset[str],
-    ) -> Iterator[IndexedPair]:
+    ) -> "Iterator[PairColumns]":
         """The pairs that stay, with their `wanted` digests; each dropped pair is counted."""
         ...

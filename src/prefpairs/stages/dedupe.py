@@ -3,13 +3,14 @@
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import Self
 
 from prefpairs.errors import OptionNeeds, UsageError
 from prefpairs.ledger import StageCounts
 from prefpairs.model.identity import DIGEST, digest
 from prefpairs.option import option, options
-from prefpairs.stages.base import IndexedPair, PairReader, StageFiles
+from prefpairs.stages.base import PairReader, StageFiles
 from prefpairs.stages.contamination import PROMPT_FIELDS, ReferencePrompts
 from prefpairs.stages.digest_table import DigestTable
 from prefpairs.stages.near_duplicates import (
@@ -20,7 +21,7 @@ from prefpairs.stages.near_duplicates import (
     shingles_of,
     similarity,
 )
-from prefpairs.stages.pair_columns import DistinctPairs, sorted_slots
+from prefpairs.stages.pair_columns import DistinctPairs, PairColumns, sorted_slots
 
 SAME_IN = ("content", "prompt", "chosen", "rejected")
 """The fields of --by; content is prompt, tools, chosen and rejected."""
@@ -114,18 +115,18 @@ class Dedupe:
 
     def select(
         self,
-        pairs: Iterable[IndexedPair],
+        blocks: Iterable[PairColumns],
         reader: PairReader,
         counts: StageCounts,
         wanted: frozenset[str],
-    ) -> Iterator[IndexedPair]:
+    ) -> Iterator[PairColumns]:
         """One pair of each kind, in the order of the input."""
         if self.reference is not None:
-            pairs = _not_in_reference(self.reference, pairs, reader, counts)
+            blocks = _not_in_reference(self.reference, blocks, reader, counts)
         distinct = DistinctPairs({*wanted, *self._keys}, reader)
-        for indexed in pairs:
-            if not distinct.add(indexed):
-                counts.dropped["duplicate"] += 1
+        for block in blocks:
+            if copies := len(block) - distinct.add(block):
+                counts.dropped["duplicate"] += copies
         if self.near is not None:
             counts.to_compare = len(distinct)
         slots = self._settle_conflicts(distinct, counts)
@@ -177,34 +178,35 @@ class Dedupe:
     def _settle_conflicts(self, distinct: DistinctPairs, counts: StageCounts) -> Sequence[int]:
         """The slots of the pairs that no other pair contradicts, or that win over it."""
         slots = range(len(distinct))
-        kept = array("I", (slot for slot in slots if not self._loses(distinct, slot, counts)))
-        if lost := len(distinct) - len(kept):
-            counts.dropped["contradiction"] += lost
-        return kept
+        stays = bytearray(b"\1") * len(distinct)
+        for slot, opposite in distinct.opposites():
+            if self.conflicts == "keep":
+                counts.noticed["contradiction_kept"] += 1
+            elif self.conflicts == "drop" or not _has_wider_gap(distinct, slot, opposite):
+                counts.dropped["contradiction"] += 1
+                stays[slot] = 0
+        return slots if all(stays) else array("I", compress(slots, stays))
 
-    def _loses(self, distinct: DistinctPairs, slot: int, counts: StageCounts) -> bool:
-        opposite = distinct.opposite(slot)
-        if opposite < 0:
-            return False
-        if self.conflicts == "keep":
-            counts.noticed["contradiction_kept"] += 1
-            return False
-        ours, theirs = distinct.gap(slot), distinct.gap(opposite)
-        wins = ours is not None and (theirs is None or ours > theirs)
-        return self.conflicts == "drop" or not wins
+
+def _has_wider_gap(distinct: DistinctPairs, slot: int, opposite: int) -> bool:
+    ours, theirs = distinct.gap(slot), distinct.gap(opposite)
+    return ours is not None and (theirs is None or ours > theirs)
 
 
 def _not_in_reference(
     reference: ReferencePrompts,
-    pairs: Iterable[IndexedPair],
+    blocks: Iterable[PairColumns],
     reader: PairReader,
     counts: StageCounts,
-) -> Iterator[IndexedPair]:
-    for indexed in pairs:
-        if reference.holds(reader.pair(indexed).prompt, indexed.other_prompt):
-            counts.dropped["in_reference"] += 1
-        else:
-            yield indexed
+) -> Iterator[PairColumns]:
+    for block in blocks:
+        kept = array("I")
+        for slot, indexed in enumerate(block):
+            if reference.holds(reader.pair(indexed).prompt, indexed.other_prompt):
+                counts.dropped["in_reference"] += 1
+            else:
+                kept.append(slot)
+        yield block.of(kept)
 
 
 def _strongest_by(

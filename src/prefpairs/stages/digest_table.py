@@ -1,12 +1,26 @@
 """A compact table that numbers digests."""
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from prefpairs.model.identity import DIGEST
 
 _FIRST_SLOTS = 1024
 """The initial size of the table, a power of two; it doubles when two thirds of it are in use."""
+
+
+NO_DIGEST = bytes(DIGEST)
+"""What stands in a column where there is no digest."""
+
+
+def digest_at(digests: bytes | bytearray, slot: int) -> bytes:
+    """One of many digests that follow each other."""
+    return bytes(digests[DIGEST * slot : DIGEST * (slot + 1)])
+
+
+def digests_at(digests: bytes | bytearray, slots: Iterable[int]) -> list[bytes | bytearray]:
+    """Some of them."""
+    return [digests[DIGEST * slot : DIGEST * (slot + 1)] for slot in slots]
 
 
 class DigestTable:
@@ -54,6 +68,18 @@ class DigestTable:
         if 3 * self._count > 2 * len(self._slots):
             self._grow()
         return self._count - 1
+
+    def numbers_of(self, digests: bytes | bytearray) -> "array[int]":
+        """The numbers of digests that follow each other."""
+        slots = range(len(digests) // DIGEST)
+        return array("I", [self.number_of(digest_at(digests, slot)) for slot in slots])
+
+    def find_all(self, digests: bytes | bytearray) -> Iterator[tuple[int, int]]:
+        """Of digests that follow each other, the slots and numbers of those that have one."""
+        for slot in range(len(digests) // DIGEST):
+            number = self.find(digest_at(digests, slot))
+            if number >= 0:
+                yield slot, number
 
     def find(self, digest: bytes) -> int:
         """The number of a digest, or -1 if it has none."""

@@ -1,6 +1,7 @@
 """filter: keeps pairs that meet every condition; others are dropped for the first one they fail."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Self
 
@@ -10,7 +11,8 @@ from prefpairs.model.message import flat_text
 from prefpairs.model.pair import Pair
 from prefpairs.option import flag, option, options, options_in
 from prefpairs.stages.answer_defects import is_refusal, is_truncated
-from prefpairs.stages.base import IndexedPair, PairReader, StageFiles
+from prefpairs.stages.base import PairReader, StageFiles
+from prefpairs.stages.pair_columns import PairColumns
 
 _SCORES = "Scores and gaps"
 _LENGTHS = "Lengths, in characters"
@@ -102,7 +104,7 @@ class Filter:
 
     def check(self) -> None:
         """Raise if there is no condition, or if no pair can meet the bounds."""
-        if all(getattr(self, known.field) == known.default for known in options_in(self)):
+        if not self._given({_SCORES, _LENGTHS, _CONTENT}):
             raise UsageError("filter has no condition", "--help lists them")
         for name in ("gap", "chosen_score", "rejected_score", "prompt_chars", "answer_chars"):
             least, most = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
@@ -111,6 +113,11 @@ class Filter:
                 raise UsageError(f"--min-{spelled} {least:g} is above --max-{spelled} {most:g}")
         if (self.max_tokens is None) != (self.tokenizer is None):
             raise OptionsBothNeeded("--max-tokens N", "--tokenizer FILE")
+
+    def _given(self, panels: Collection[str]) -> bool:
+        """Whether there is a condition of one of these kinds."""
+        known = (option for option in options_in(self) if option.panel in panels)
+        return any(getattr(self, option.field) != option.default for option in known)
 
     @property
     def tokenizers(self) -> Sequence[str]:
@@ -125,37 +132,46 @@ class Filter:
 
     def select(
         self,
-        pairs: Iterable[IndexedPair],
+        blocks: Iterable[PairColumns],
         reader: PairReader,
         counts: StageCounts,
         wanted: frozenset[str],
-    ) -> Iterator[IndexedPair]:
+    ) -> Iterator[PairColumns]:
         """The pairs that meet all conditions."""
-        for indexed in pairs:
-            if (reason := self.why_not(reader.pair(indexed))) is None:
-                yield indexed
-            else:
-                counts.dropped[reason] += 1
+        by_text = self._given({_LENGTHS, _CONTENT})
+        for block in blocks:
+            kept = array("I")
+            for slot, numbers in enumerate(block.scores()):
+                reason = self._by_scores(*numbers)
+                if reason is None and by_text:
+                    reason = self._by_text(reader.pair(block.indexed(slot)))
+                if reason is None:
+                    kept.append(slot)
+                else:
+                    counts.dropped[reason] += 1
+            yield block.of(kept, wanted)
 
-    def why_not(self, pair: Pair) -> str | None:
-        """The reason code of the first condition that a pair fails, if any."""
+    def _by_text(self, pair: Pair) -> str | None:
+        """The reason code of the first condition on texts that a pair fails, if any."""
         return (
-            self._by_numbers(pair)
-            or self._by_lengths(pair)
+            self._by_lengths(pair)
             or ("truncated" if self.drop_truncated and is_truncated(pair) else None)
             or ("refusal" if self.drop_refusals and is_refusal(pair.chosen) else None)
             or self._by_tokens(pair)
         )
 
-    def _by_numbers(self, pair: Pair) -> str | None:
-        gap = _outside(pair.gap, self.min_gap, self.max_gap)
-        chosen = _outside(pair.chosen_score, self.min_chosen_score, self.max_chosen_score)
-        rejected = _outside(pair.rejected_score, self.min_rejected_score, self.max_rejected_score)
-        if None in (gap, chosen, rejected):
+    def _by_scores(
+        self, gap: float | None, chosen: float | None, rejected: float | None
+    ) -> str | None:
+        """The reason code of the first condition on scores that a pair fails, if any."""
+        wide = _outside(gap, self.min_gap, self.max_gap)
+        better = _outside(chosen, self.min_chosen_score, self.max_chosen_score)
+        worse = _outside(rejected, self.min_rejected_score, self.max_rejected_score)
+        if None in (wide, better, worse):
             return "score_unknown"
-        if gap:
-            return "gap_too_small" if gap < 0 else "gap_too_large"
-        if outside := chosen or rejected:
+        if wide:
+            return "gap_too_small" if wide < 0 else "gap_too_large"
+        if outside := better or worse:
             return "score_too_low" if outside < 0 else "score_too_high"
         return None
 

@@ -1,130 +1,209 @@
-"""Many indexed pairs in compact arrays, for stages that must see all before they decide."""
+"""Many pairs in columns: all that stages see of them, a block at a time or all at once."""
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import islice
+from itertools import islice, pairwise, starmap
 from math import isnan, nan
+from operator import le
 from typing import Any
 
-from prefpairs.model.identity import DIGEST
+from prefpairs.errors import PrefpairsError
+from prefpairs.model.identity import DIGEST, digest_pairs
 from prefpairs.model.pair import as_written
-from prefpairs.stages.base import IndexedPair, PairReader, descending
-from prefpairs.stages.digest_table import DigestTable
+from prefpairs.stages.base import DIGESTS, IndexedPair, PairReader, descending
+from prefpairs.stages.digest_table import NO_DIGEST, DigestTable, digest_at, digests_at
 
-_NONE = bytes(DIGEST)
 _RUN = 1 << 15
+_BLOCK = 1 << 8
+"""Pairs in a block, where they do not come from a file."""
+
+_NUMBERS = {
+    "numbers": "Q",
+    "places": "Q",
+    "lengths": "I",
+    "gaps": "d",
+    "chosen_scores": "d",
+    "rejected_scores": "d",
+    "line_crcs": "I",
+}
 
 
 class PairColumns:
-    """Indexed pairs in arrays: 48 bytes each, and 16 for each digest that is needed later.
+    """Indexed pairs in arrays: 48 bytes each, and 16 for each digest that is kept.
 
-    Digests that are not kept are read as empty.
+    A pair is known by its slot, from 0 up. Digests that are not kept are read as empty.
     """
 
-    _columns = (
-        "_numbers",
-        "_places",
-        "_lengths",
-        "_gaps",
-        "_chosen_scores",
-        "_rejected_scores",
-        "_line_crcs",
-    )
+    numbers: "array[int]"
+    places: "array[int]"
+    lengths: "array[int]"
+    gaps: "array[float]"
+    chosen_scores: "array[float]"
+    rejected_scores: "array[float]"
+    line_crcs: "array[int]"
 
-    def __init__(self, digests: Iterable[str]) -> None:
+    def __init__(self, digests: Iterable[str] = DIGESTS) -> None:
         self._digests = {name: bytearray() for name in sorted(set(digests))}
-        self._numbers = array("Q")
-        self._places = array("Q")
-        self._lengths = array("I")
-        self._gaps = array("d")
-        self._chosen_scores = array("d")
-        self._rejected_scores = array("d")
-        self._line_crcs = array("I")
+        for name, typecode in _NUMBERS.items():
+            setattr(self, name, array(typecode))
 
     def __len__(self) -> int:
         """The number of pairs."""
-        return len(self._numbers)
+        return len(self.numbers)
+
+    def __iter__(self) -> Iterator[IndexedPair]:
+        """The pairs, one after the other."""
+        return map(self.indexed, range(len(self)))
 
     def add(self, indexed: IndexedPair) -> int:
         """Append a pair and return its slot."""
-        self._numbers.append(indexed.number)
-        self._places.append(indexed.place)
-        self._lengths.append(indexed.length)
-        self._gaps.append(_known(indexed.gap))
-        self._chosen_scores.append(_known(indexed.chosen_score))
-        self._rejected_scores.append(_known(indexed.rejected_score))
-        self._line_crcs.append(indexed.line_crc)
-        for name in self._digests:
-            self._digests[name] += getattr(indexed, name) or _NONE
-        return len(self._numbers) - 1
+        self.numbers.append(indexed.number)
+        self.places.append(indexed.place)
+        self.lengths.append(indexed.length)
+        self.gaps.append(_known(indexed.gap))
+        self.chosen_scores.append(_known(indexed.chosen_score))
+        self.rejected_scores.append(_known(indexed.rejected_score))
+        self.line_crcs.append(indexed.line_crc)
+        for name, column in self._digests.items():
+            column.extend(getattr(indexed, name) or NO_DIGEST)
+        return len(self.numbers) - 1
+
+    def extend(self, other: "PairColumns") -> None:
+        """Append all pairs of other columns."""
+        for name in _NUMBERS:
+            getattr(self, name).extend(getattr(other, name))
+        for name, column in self._digests.items():
+            column.extend(other.digests(name))
+
+    def extend_bytes(self, *columns: bytes) -> None:
+        """Append pairs, given the bytes of all columns: numbers first, then digests."""
+        arrays = [getattr(self, name) for name in _NUMBERS]
+        for column, given in zip(arrays, columns, strict=False):
+            column.frombytes(given)
+        for name, given in zip(DIGESTS, columns[len(arrays) :], strict=True):
+            self._digests[name] += given
+
+    def of(self, slots: Sequence[int], digests: Iterable[str] | None = None) -> "PairColumns":
+        """The pairs in these slots, in this order, with only these digests of those kept."""
+        chosen = PairColumns(self._digests if digests is None else digests)
+        for name, typecode in _NUMBERS.items():
+            setattr(chosen, name, array(typecode, map(getattr(self, name).__getitem__, slots)))
+        for name in chosen._digests:
+            chosen._digests[name] = bytearray().join(digests_at(self.digests(name), slots))
+        return chosen
 
     def replace(self, slot: int, indexed: IndexedPair) -> None:
         """Overwrite a slot with another pair."""
-        self._numbers[slot] = indexed.number
-        self._places[slot] = indexed.place
-        self._lengths[slot] = indexed.length
-        self._gaps[slot] = _known(indexed.gap)
-        self._chosen_scores[slot] = _known(indexed.chosen_score)
-        self._rejected_scores[slot] = _known(indexed.rejected_score)
-        self._line_crcs[slot] = indexed.line_crc
+        self.numbers[slot] = indexed.number
+        self.places[slot] = indexed.place
+        self.lengths[slot] = indexed.length
+        self.gaps[slot] = _known(indexed.gap)
+        self.chosen_scores[slot] = _known(indexed.chosen_score)
+        self.rejected_scores[slot] = _known(indexed.rejected_score)
+        self.line_crcs[slot] = indexed.line_crc
         for name, column in self._digests.items():
-            column[DIGEST * slot : DIGEST * (slot + 1)] = getattr(indexed, name) or _NONE
+            column[DIGEST * slot : DIGEST * (slot + 1)] = getattr(indexed, name) or NO_DIGEST
 
-    def indexed(self, slot: int, identity: bytes = b"") -> IndexedPair:
-        """The pair in a slot; `identity` is its id where that is not kept here."""
+    def indexed(self, slot: int) -> IndexedPair:
+        """The pair in a slot."""
         digest = self.digest
         return IndexedPair(
-            self._numbers[slot],
-            self._places[slot],
-            self._lengths[slot],
+            self.numbers[slot],
+            self.places[slot],
+            self.lengths[slot],
             self.gap(slot),
             self.chosen_score(slot),
-            _or_none(self._rejected_scores[slot]),
-            identity or digest("id", slot),
+            _or_none(self.rejected_scores[slot]),
+            digest("id", slot),
             digest("prompt", slot),
             digest("tools", slot),
             digest("chosen", slot),
             digest("rejected", slot),
             digest("group", slot),
             digest("other_prompt", slot),
-            self._line_crcs[slot],
+            self.line_crcs[slot],
         )
+
+    def scores(self) -> "Iterator[tuple[float | None, float | None, float | None]]":
+        """The gap and both scores of each pair, if known."""
+        columns = self.gaps, self.chosen_scores, self.rejected_scores
+        return zip(*(map(_or_none, column) for column in columns), strict=True)
+
+    def known_scores(
+        self, slots: Sequence[int]
+    ) -> tuple[int, list[float], list[float], list[float]]:
+        """How many pairs these are, and the gaps and scores of them that are known."""
+        columns = self.gaps, self.chosen_scores, self.rejected_scores
+        gaps, chosen, rejected = (
+            [number for number in map(column.__getitem__, slots) if not isnan(number)]
+            for column in columns
+        )
+        return len(slots), gaps, chosen, rejected
 
     def gap(self, slot: int) -> float | None:
         """The gap of a pair, if known."""
-        return _or_none(self._gaps[slot])
+        return _or_none(self.gaps[slot])
 
     def chosen_score(self, slot: int) -> float | None:
         """The chosen score of a pair, if known."""
-        return _or_none(self._chosen_scores[slot])
+        return _or_none(self.chosen_scores[slot])
 
     def digest(self, name: str, slot: int) -> bytes:
         """One digest of a pair; empty if it has none or if that digest is not kept."""
         column = self._digests.get(name)
         if column is None:
             return b""
-        digest = bytes(column[DIGEST * slot : DIGEST * (slot + 1)])
-        return b"" if digest == _NONE else digest
+        digest = digest_at(column, slot)
+        return b"" if digest == NO_DIGEST else digest
+
+    def digests(self, name: str) -> bytes | bytearray:
+        """One digest of all pairs, one after the other; zeros where there is none."""
+        column = self._digests.get(name)
+        return bytes(DIGEST * len(self)) if column is None else column
+
+    def number_from(self, first: int) -> None:
+        """Number the pairs in the order of their slots."""
+        self.numbers = array("Q", range(first, first + len(self)))
+
+    def set_digests(self, name: str, digests: bytes) -> None:
+        """Set one digest of all pairs."""
+        self._digests[name] = bytearray(digests)
 
     def arrived(self, slots: Iterable[int]) -> Iterator[int]:
-        """The slots in the order of the input."""
-        return sorted_slots(slots, self._numbers.__getitem__)
+        """The slots in the order of the input, in which most are already."""
+        number_of = self.numbers.__getitem__
+        given = slots if isinstance(slots, Sequence) else array("I", slots)
+        if all(starmap(le, pairwise(map(number_of, given)))):
+            return iter(given)
+        return sorted_slots(given, number_of)
 
-    def pairs(self, slots: Iterable[int]) -> Iterator[IndexedPair]:
-        """The pairs in these slots."""
-        return map(self.indexed, slots)
+    def blocks(self, slots: Iterable[int]) -> "Iterator[PairColumns]":
+        """The pairs in these slots, some at a time."""
+        return (self.of(some) for some in some_at_a_time(slots))
 
-    def keep(self, slots: Iterable[int]) -> None:
-        """Drop all other pairs, and move these to the slots from 0 up, in this order."""
-        kept = array("I", slots)
-        for column in self._columns:
-            old = getattr(self, column)
-            setattr(self, column, array(old.typecode, (old[slot] for slot in kept)))
-        for name, digests in self._digests.items():
-            self._digests[name] = bytearray().join(
-                digests[DIGEST * slot : DIGEST * (slot + 1)] for slot in kept
-            )
+
+def blocks_of(pairs: Iterable[IndexedPair]) -> Iterator[PairColumns]:
+    """Pairs, some at a time; also those before an error."""
+    block = PairColumns()
+    try:
+        for indexed in pairs:
+            if block.add(indexed) == _BLOCK - 1:
+                yield block
+                block = PairColumns()
+    except PrefpairsError:
+        if len(block):
+            yield block
+        raise
+    if len(block):
+        yield block
+
+
+def some_at_a_time(slots: Iterable[int]) -> "Iterator[array[int]]":
+    """The slots, as many at a time as a block has."""
+    rest = iter(slots)
+    while some := array("I", islice(rest, _BLOCK)):
+        yield some
 
 
 def sorted_slots(slots: Iterable[int], key: Callable[[int], Any]) -> Iterator[int]:
@@ -164,16 +243,22 @@ class DistinctPairs:
         """The number of different ids."""
         return len(self._ids)
 
-    def add(self, indexed: IndexedPair) -> bool:
-        """Add a pair; of two with one id the stronger stays. Returns whether the id is new."""
-        slot = self._ids.number_of(indexed.id)
-        if slot == len(self._pairs):
-            self._pairs.add(indexed)
-            self._reversed += indexed.reversed_id()
-            return True
-        if self._is_stronger(indexed, self.indexed(slot)):
-            self._pairs.replace(slot, indexed)
-        return False
+    def add(self, block: PairColumns) -> int:
+        """Add pairs; of two with one id the stronger stays. Returns how many ids are new."""
+        numbers = self._ids.numbers_of(block.digests("id"))
+        new: list[int] = []
+        copies: list[int] = []
+        for slot, number in enumerate(numbers):
+            (new if number == len(self._pairs) + len(new) else copies).append(slot)
+        added = block.of(new) if copies else block
+        self._pairs.extend(added)
+        contents = map(added.digests, ("prompt", "tools", "rejected", "chosen"))
+        self._reversed += digest_pairs(*contents)
+        for slot in copies:
+            indexed = block.indexed(slot)
+            if self._is_stronger(indexed, self.indexed(numbers[slot])):
+                self._pairs.replace(numbers[slot], indexed)
+        return len(new)
 
     def _is_stronger(self, indexed: IndexedPair, other: IndexedPair) -> bool:
         """Whether a pair replaces another one of the same content; an equal one does not."""
@@ -185,7 +270,7 @@ class DistinctPairs:
 
     def indexed(self, slot: int) -> IndexedPair:
         """The pair in a slot."""
-        return self._pairs.indexed(slot, self._ids[slot])
+        return self._pairs.indexed(slot)._replace(id=self._ids[slot])
 
     def gap(self, slot: int) -> float | None:
         """The gap of a pair, if known."""
@@ -200,10 +285,13 @@ class DistinctPairs:
         gap, score = self._pairs.gap(slot), self._pairs.chosen_score(slot)
         return descending(gap), descending(score), self._ids[slot]
 
-    def opposite(self, slot: int) -> int:
-        """The slot of the pair that prefers the other answer, or -1."""
-        return self._ids.find(bytes(self._reversed[DIGEST * slot : DIGEST * (slot + 1)]))
+    def opposites(self) -> Iterator[tuple[int, int]]:
+        """The slots of two pairs that prefer opposite answers, for each of them."""
+        return self._ids.find_all(self._reversed)
 
-    def arrived(self, slots: Iterable[int]) -> Iterator[IndexedPair]:
+    def arrived(self, slots: Iterable[int]) -> Iterator[PairColumns]:
         """The pairs in these slots, in the order of the input."""
-        return map(self.indexed, self._pairs.arrived(slots))
+        for some in some_at_a_time(self._pairs.arrived(slots)):
+            block = self._pairs.of(some)
+            block.set_digests("id", b"".join(map(self._ids.__getitem__, some)))
+            yield block

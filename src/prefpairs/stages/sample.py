@@ -10,10 +10,10 @@ from typing import Self
 
 from prefpairs.errors import OptionNeeds, UsageError
 from prefpairs.ledger import StageCounts
-from prefpairs.model.identity import draw
+from prefpairs.model.identity import draw, draws
 from prefpairs.model.pair import as_written
 from prefpairs.option import option, options
-from prefpairs.stages.base import IndexedPair, PairReader, StageFiles, descending
+from prefpairs.stages.base import PairReader, StageFiles, descending
 from prefpairs.stages.digest_table import DigestTable
 from prefpairs.stages.pair_columns import PairColumns, sorted_slots
 
@@ -95,35 +95,43 @@ class Sample:
 
     def select(
         self,
-        pairs: Iterable[IndexedPair],
+        blocks: Iterable[PairColumns],
         reader: PairReader,
         counts: StageCounts,
         wanted: frozenset[str],
-    ) -> Iterator[IndexedPair]:
+    ) -> Iterator[PairColumns]:
         """The pairs that are drawn."""
+        wanted |= self.needs
         if self.fraction is not None:
-            pairs = self._below_fraction(pairs, counts)
+            blocks = self._below_fraction(self.fraction, blocks, counts, wanted)
         if not self.holds_back:
-            yield from pairs
+            yield from blocks
             return
-        drawn = _Drawn(PairColumns(wanted | self.needs), reader)
-        for indexed in pairs:
-            drawn.add(indexed, draw(self.seed, "sample", indexed.id))
+        drawn = _Drawn(PairColumns(wanted), reader)
+        for block in blocks:
+            drawn.add(block, draws(self.seed, "sample", block.digests("id")))
             if self.max_pairs is not None and self.per_group is None:
                 self._prune(drawn, self.max_pairs, counts)
-        ordered = self._ordered(drawn.columns, self._slots(drawn, counts))
-        for number, indexed in enumerate(drawn.columns.pairs(ordered)):
-            yield indexed._replace(number=number)  # so that later stages keep this order
+        number = 0
+        for block in drawn.columns.blocks(self._ordered(drawn.columns, self._slots(drawn, counts))):
+            block.number_from(number)  # so that later stages keep this order
+            number += len(block)
+            yield block
 
     def _below_fraction(
-        self, pairs: Iterable[IndexedPair], counts: StageCounts
-    ) -> Iterator[IndexedPair]:
-        bound = bound_of(self.fraction or 0.0)
-        for indexed in pairs:
-            if draw(self.seed, "sample", indexed.id) < bound:
-                yield indexed
-            else:
-                counts.dropped["not_drawn"] += 1
+        self,
+        fraction: float,
+        blocks: Iterable[PairColumns],
+        counts: StageCounts,
+        wanted: frozenset[str],
+    ) -> Iterator[PairColumns]:
+        bound = bound_of(fraction)
+        for block in blocks:
+            drawn = draws(self.seed, "sample", block.digests("id"))
+            kept = [slot for slot, number in enumerate(drawn) if number < bound]
+            if lost := len(block) - len(kept):
+                counts.dropped["not_drawn"] += lost
+            yield block.of(kept, wanted)
 
     @staticmethod
     def _prune(drawn: "_Drawn", most: int, counts: StageCounts) -> None:
@@ -199,9 +207,9 @@ class _Drawn:
         self._reader = reader
         self._draws = array("Q")
 
-    def add(self, indexed: IndexedPair, drawn: int) -> None:
-        self.columns.add(indexed)
-        self._draws.append(drawn)
+    def add(self, block: PairColumns, drawn: "array[int]") -> None:
+        self.columns.extend(block)
+        self._draws.extend(drawn)
 
     def smallest(self, slots: Sequence[int], count: int) -> Sequence[int]:
         """The slots of the smallest draws.
@@ -222,7 +230,7 @@ class _Drawn:
         return smallest
 
     def keep(self, slots: Sequence[int]) -> None:
-        self.columns.keep(slots)
+        self.columns = self.columns.of(slots)
         self._draws = array("Q", (self._draws[slot] for slot in slots))
 
 

@@ -1,22 +1,22 @@
 """split: assigns each key to one side, by a draw that depends only on the seed and the key."""
 
 from array import array
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from math import sqrt
+from typing import NamedTuple
 
 from prefpairs.did_you_mean import MOST_TOLD, nearest
 from prefpairs.errors import OptionsConflict, UsageError
 from prefpairs.ledger import StageCounts
-from prefpairs.model.identity import canonical_json, digest, draw
+from prefpairs.model.identity import canonical_json, digest, draw, draws
 from prefpairs.model.pair import OTHER_GROUP, Pair
 from prefpairs.model.path import MISSING, look_up, paths_of
 from prefpairs.option import flag, option, options
-from prefpairs.stages.base import IndexedPair, PairReader
-from prefpairs.stages.digest_table import DigestTable
-from prefpairs.stages.pair_columns import PairColumns, sorted_slots
+from prefpairs.stages.base import PairReader
+from prefpairs.stages.digest_table import NO_DIGEST, DigestTable, digest_at
+from prefpairs.stages.pair_columns import PairColumns, some_at_a_time, sorted_slots
 from prefpairs.stages.sample import DRAWS, bound_of
 from prefpairs.stages.split_sides import SIDES, TEST, TRAIN, VAL, LinkedKeys, SideOwners, fill_sides
 
@@ -35,6 +35,56 @@ _TWO_PROMPTS = (
 _WITHOUT_FOR = (
     "without --for, split keeps both prompts on one side, and export drops pairs that would leak"
 )
+
+
+class _Keyed(NamedTuple):
+    """Pairs with the keys that must not be on two sides.
+
+    A pair has one key, and another one if its answers differ in it; zeros stand for none.
+    """
+
+    pairs: PairColumns
+    keys: bytes | bytearray
+    others: bytes | bytearray
+
+    def other_keys(self) -> list[tuple[int, bytes]]:
+        """The slots of pairs with two keys, and the second one."""
+        if self.others == bytes(len(self.others)):
+            return []
+        slots = range(len(self.pairs))
+        return [(slot, key) for slot in slots if (key := digest_at(self.others, slot)) != NO_DIGEST]
+
+    def keys_of(self, slot: int) -> list[bytes]:
+        """The keys of a pair."""
+        keys = digest_at(self.keys, slot), digest_at(self.others, slot)
+        return [key for key in keys if key != NO_DIGEST]
+
+
+class _DrawnKeys:
+    """The side of each key: that of an earlier split, or else drawn when the key first comes."""
+
+    def __init__(self, draw_sides: Callable[[bytes], bytes], earlier: SideOwners | None) -> None:
+        self._draw_sides = draw_sides
+        self._earlier = earlier
+        self._table = DigestTable()
+        self._sides = bytearray()
+        self.counts = [0] * len(SIDES)
+        """How many keys were drawn for each side."""
+
+    def sides_of(self, keys: bytes | bytearray) -> list[int]:
+        """The sides of keys that follow each other."""
+        numbers = self._table.numbers_of(keys)
+        new = range(len(self._sides), len(self._table))
+        if new:
+            self._add(b"".join(map(self._table.__getitem__, new)))
+        return [self._sides[number] for number in numbers]
+
+    def _add(self, keys: bytes) -> None:
+        for slot, side in enumerate(self._draw_sides(keys)):
+            key = digest_at(keys, slot)
+            known = None if self._earlier is None else self._earlier.side_of(key)
+            self.counts[side] += not known
+            self._sides.append(SIDES.index(known) if known else side)
 
 
 @options
@@ -114,57 +164,63 @@ class Split:
         return next(side for side in (TRAIN, TEST, VAL) if self._shares[side])
 
     def sides_of(
-        self, pairs: Iterable[IndexedPair], reader: PairReader, counts: StageCounts
-    ) -> Iterator[tuple[IndexedPair, str]]:
+        self, blocks: Iterable[PairColumns], reader: PairReader, counts: StageCounts
+    ) -> Iterator[tuple[PairColumns, list[str]]]:
         """Each pair with its side, in the order of the input."""
-        keyed = self._keyed(pairs, reader, counts)
+        keyed = self._keyed(blocks, reader, counts)
         if self.exact:
-            yield from self._exactly(keyed, counts)
+            yield from self._exactly(keyed)
             return
-        table, keys_of_side = DigestTable(), Counter[int]()
-        side_by_draw = self._side_by_draw()
-        for indexed, keys in keyed:
-            sides = set()
-            for key in keys:
-                known = None if self.earlier is None else self.earlier.side_of(key)
-                side = side_by_draw(key) if known is None else SIDES.index(known)
-                sides.add(side)
-                if known is None and table.number_of(key) == keys_of_side.total():
-                    keys_of_side[side] += 1
-            if len(sides) > 1:
-                counts.dropped["prompts_apart"] += 1
+        drawn = _DrawnKeys(self._draw_sides, self.earlier)
+        for some in keyed:
+            sides = drawn.sides_of(some.keys)
+            others = some.other_keys()
+            theirs = drawn.sides_of(b"".join(key for _, key in others))
+            apart = {
+                slot for (slot, _), side in zip(others, theirs, strict=True) if side != sides[slot]
+            }
+            self._count_earlier_sides(some, apart, counts)
+            if not apart:
+                yield some.pairs, [SIDES[side] for side in sides]
                 continue
-            self._count_earlier_sides(keys, counts)
-            yield indexed, SIDES[sides.pop()]
-        self._note_odd_shares(keys_of_side, counts)
+            counts.dropped["prompts_apart"] += len(apart)
+            kept = [slot for slot in range(len(sides)) if slot not in apart]
+            yield some.pairs.of(kept), [SIDES[sides[slot]] for slot in kept]
+        self._note_odd_shares(drawn.counts, counts)
 
-    def _side_by_draw(self) -> Callable[[bytes], int]:
+    def _draw_sides(self, keys: bytes) -> bytes:
         """Sides by draw: val takes low draws and test high ones, so a test side changes no val."""
         below, above = bound_of(self.val_fraction), DRAWS - bound_of(self.test_fraction)
-        seed, rest = self.seed, self._rest
-
-        def side_of(key: bytes) -> int:
-            drawn = draw(seed, "split", key)
-            if drawn < below:
-                return VAL
-            return TEST if drawn >= above else rest
-
-        return side_of
+        rest = self._rest
+        return bytes(
+            VAL if drawn < below else TEST if drawn >= above else rest
+            for drawn in draws(self.seed, "split", keys)
+        )
 
     def _keyed(
-        self, pairs: Iterable[IndexedPair], reader: PairReader, counts: StageCounts
-    ) -> Iterator[tuple[IndexedPair, list[bytes]]]:
-        """Each pair with the keys that must not be on two sides: one, or one for each answer."""
+        self, blocks: Iterable[PairColumns], reader: PairReader, counts: StageCounts
+    ) -> Iterator[_Keyed]:
+        """Pairs with the keys that must not be on two sides: one, or one for each answer."""
         known: set[str] = set()
-        for indexed in pairs:
-            keys = self.keys_of(indexed.prompt, indexed.other_prompt, partial(reader.pair, indexed))
-            if keys:
-                yield indexed, keys
-            else:
+        for block in blocks:
+            if self.by == "prompt" and self.seen is None:
+                yield _Keyed(block, block.digests("prompt"), block.digests("other_prompt"))
+                continue
+            kept, keys, others = array("I"), bytearray(), bytearray()
+            for slot, indexed in enumerate(block):
+                found = self.keys_of(
+                    indexed.prompt, indexed.other_prompt, partial(reader.pair, indexed)
+                )
+                if found:
+                    kept.append(slot)
+                    keys += found[0]
+                    others += found[1] if len(found) > 1 else NO_DIGEST
+                    continue
                 counts.dropped["no_key"] += 1
                 known.update(paths_of(reader.pair(indexed).meta))
                 if len(known) > 2 * _MOST_KNOWN:  # whatever the order of the input
                     known = set(sorted(known)[:_MOST_KNOWN])
+            yield _Keyed(block.of(kept), keys, others)
         if counts.found and counts.dropped["no_key"] == counts.found:
             paths = [f"meta.{path}" for path in sorted(known)[:_MOST_KNOWN]]
             meant = nearest(self.by, ["prompt", "group", *paths], most=MOST_TOLD)
@@ -180,17 +236,21 @@ class Split:
             raise UsageError(_TWO_PROMPTS.format(pair().id), _WITHOUT_FOR)
         return [self.seen(pair()) or prompt]
 
-    def _count_earlier_sides(self, keys: list[bytes], counts: StageCounts) -> None:
-        """Count a pair if one of its keys had a side in the earlier split."""
-        if self.earlier is None or not any(map(self.earlier.side_of, keys)):
+    def _count_earlier_sides(self, keyed: _Keyed, apart: set[int], counts: StageCounts) -> None:
+        """Count the pairs of which a key had a side in the earlier split."""
+        if self.earlier is None:
             return
-        counts.noticed["old_side_kept"] += 1
-        if any(map(self.earlier.is_in_several, keys)):
-            counts.noticed["old_sides_differ"] += 1
+        for slot in range(len(keyed.pairs)):
+            keys = keyed.keys_of(slot)
+            if slot in apart or not any(map(self.earlier.side_of, keys)):
+                continue
+            counts.noticed["old_side_kept"] += 1
+            if any(map(self.earlier.is_in_several, keys)):
+                counts.noticed["old_sides_differ"] += 1
 
-    def _note_odd_shares(self, keys_of_side: Counter[int], counts: StageCounts) -> None:
+    def _note_odd_shares(self, keys_of_side: Sequence[int], counts: StageCounts) -> None:
         """Note if the input seems to be one side of an earlier split with the same seed."""
-        keys = keys_of_side.total()
+        keys = sum(keys_of_side)
         for side, share in enumerate(self._shares):
             due = share * keys
             unlikely = due - keys_of_side[side] > _DEVIATIONS * sqrt(due * (1 - share))
@@ -202,34 +262,33 @@ class Split:
                 )
                 return
 
-    def _exactly(
-        self, keyed: Iterable[tuple[IndexedPair, list[bytes]]], counts: StageCounts
-    ) -> Iterator[tuple[IndexedPair, str]]:
+    def _exactly(self, keyed: Iterable[_Keyed]) -> Iterator[tuple[PairColumns, list[str]]]:
         """Sides filled with keys in the order of their draws, as near to the shares as possible.
 
         Keys of one pair go to the same side, so that no pair is lost.
         """
         columns, table, linked = PairColumns({"id"}), DigestTable(), LinkedKeys()
-        firsts, draws = array("I"), array("Q")
-        for indexed, keys in keyed:
-            numbers = [table.number_of(key) for key in keys]
-            for number, key in zip(numbers, keys, strict=True):
-                if number == len(draws):
-                    draws.append(draw(self.seed, "split", key))
-                    linked.add()
-            linked.link(numbers[0], numbers[-1])
-            columns.add(indexed)
-            firsts.append(numbers[0])
-        sizes = array("I", bytes(4 * len(draws)))
+        firsts = array("I")
+        for some in keyed:
+            numbers = table.numbers_of(some.keys)
+            links = [(numbers[slot], table.number_of(key)) for slot, key in some.other_keys()]
+            linked.grow(len(table))
+            for one, other in links:
+                linked.link(one, other)
+            columns.extend(some.pairs)
+            firsts.extend(numbers)
+        drawn = array("Q", (draw(self.seed, "split", key) for key in table))
+        sizes = array("I", bytes(4 * len(drawn)))
         for number in firsts:
             sizes[linked.root(number)] += 1
-        for number, drawn in enumerate(draws):  # linked keys have one draw, the smallest of theirs
+        for number, own in enumerate(drawn):  # linked keys have one draw, the smallest of theirs
             root = linked.root(number)
-            draws[root] = min(draws[root], drawn)
-        order = array("I", sorted_slots(range(len(sizes)), draws.__getitem__))
+            drawn[root] = min(drawn[root], own)
+        order = array("I", sorted_slots(range(len(sizes)), drawn.__getitem__))
         side_of = fill_sides(sizes, order, self._shares, self._rest)
-        for slot in range(len(columns)):
-            yield columns.indexed(slot), SIDES[side_of[linked.root(firsts[slot])]]
+        for slots in some_at_a_time(range(len(columns))):
+            roots = (linked.root(firsts[slot]) for slot in slots)
+            yield columns.of(slots), [SIDES[side_of[root]] for root in roots]
 
 
 def _keys_at(pair: Pair, path: str) -> list[bytes]:

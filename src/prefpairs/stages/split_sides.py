@@ -43,8 +43,7 @@ class LinkedKeys:
     """Keys that must stay together: a union-find structure over their numbers.
 
     >>> linked = LinkedKeys()
-    >>> linked.add(), linked.add(), linked.add()
-    (None, None, None)
+    >>> linked.grow(3)
     >>> linked.link(0, 2)
     >>> [linked.root(number) for number in range(3)]
     [0, 1, 0]
@@ -53,9 +52,9 @@ class LinkedKeys:
     def __init__(self) -> None:
         self._above = array("I")
 
-    def add(self) -> None:
-        """Add the next number, linked to no other."""
-        self._above.append(len(self._above))
+    def grow(self, numbers: int) -> None:
+        """Add the next numbers until there are so many, each linked to no other."""
+        self._above.extend(range(len(self._above), numbers))
 
     def root(self, number: int) -> int:
         """The number that represents all numbers linked to this one."""

@@ -10,6 +10,7 @@ from prefpairs.model.message import Message
 from prefpairs.model.pair import Pair, other_prompt, pair_of
 from prefpairs.model.tool_calls import tool_call
 from prefpairs.stages.base import IndexedPair, Stage
+from prefpairs.stages.pair_columns import PairColumns, blocks_of
 
 Row = dict[str, Any]
 
@@ -26,6 +27,10 @@ class Held:
         for place, (pair, digests) in enumerate(self._read):
             reading = PairRowOutcome(pair, digests, other_prompt(pair), None)
             yield entry_of(reading, place + 1, place, 1)
+
+    def blocks(self) -> Iterator[PairColumns]:
+        """The same in columns."""
+        return blocks_of(self.entries())
 
     def pair(self, entry: IndexedPair, /) -> Pair:
         """The pair of an entry."""
@@ -45,13 +50,13 @@ def staged(stage: Stage, rows: Sequence[Row]) -> tuple[list[int], StageCounts]:
     """The positions of the rows that stay, in output order."""
     held, counts = Held(rows), StageCounts(stage.name)
     kept = stage.select(_counted(held, counts), held, counts, frozenset({"id"}))
-    return [entry.place for entry in kept], counts
+    return [place for block in kept for place in block.places], counts
 
 
-def _counted(held: Held, stage: StageCounts) -> Iterator[IndexedPair]:
-    for entry in held.entries():
-        stage.found += 1
-        yield entry
+def _counted(held: Held, stage: StageCounts) -> Iterator[PairColumns]:
+    for block in held.blocks():
+        stage.found += len(block)
+        yield block
 
 
 def said(text: str, *calls: str) -> list[Message]:

@@ -190,7 +190,7 @@ def test_digests_are_handed_on() -> None:
     rows = [row_of("Q", gap=0.1), row_of("Q", gap=0.5, meta={"prompt_of_rejected": other.hex()})]
     held = Held(rows)
     wanted = frozenset({"group", "other_prompt", "tools"})
-    (entry,) = Dedupe().select(held.entries(), held, StageCounts("dedupe"), wanted)
+    ((entry,),) = Dedupe().select(held.blocks(), held, StageCounts("dedupe"), wanted)
     (_, expected) = held.entries()
     assert entry == expected._replace(prompt=b"", chosen=b"", rejected=b"")
 
@@ -198,7 +198,7 @@ def test_digests_are_handed_on() -> None:
 def test_texts_are_looked_at_for_ties_only() -> None:
     """Texts are read only for ties; otherwise digests and gaps decide."""
     held = Held([row_of("Q", gap=0.1), row_of("Q", gap=0.2), row_of("R"), row_of("R")])
-    list(Dedupe().select(held.entries(), held, StageCounts("dedupe"), frozenset({"id"})))
+    list(Dedupe().select(held.blocks(), held, StageCounts("dedupe"), frozenset({"id"})))
     assert sorted(held.asked) == [2, 3]
 
 

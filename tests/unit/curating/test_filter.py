@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 from run_stage import Row, row_of, said, staged
 
-from prefpairs.model.pair import pair_of
 from prefpairs.stages.filter import Filter
 
 
 def _why_not(row: Row, **conditions: Any) -> str | None:
-    return Filter(**conditions).why_not(pair_of(row)[0])
+    kept, counts = staged(Filter(**conditions), [row])
+    assert len(kept) + counts.dropped.total() == counts.found == 1
+    return next(iter(counts.dropped), None)
 
 
 def _scored(chosen: float | None, rejected: float | None, **more: Any) -> Row:

@@ -1,9 +1,12 @@
 """Many entries in compact arrays."""
 
+from collections.abc import Iterator
+
 import pytest
 
+from prefpairs.errors import FileError
 from prefpairs.stages.base import IndexedPair
-from prefpairs.stages.pair_columns import PairColumns, sorted_slots
+from prefpairs.stages.pair_columns import PairColumns, blocks_of, sorted_slots
 
 DIGESTS = ("id", "prompt", "tools", "chosen", "rejected", "group", "other_prompt")
 
@@ -37,7 +40,7 @@ def _store(*entries: IndexedPair) -> PairColumns:
 )
 def test_entry_comes_back(entry: IndexedPair) -> None:
     """An entry is returned unchanged, also with unknown or missing fields."""
-    assert list(_store(entry, entry).pairs([1])) == [entry]
+    assert list(_store(entry, entry).of([1])) == [entry]
 
 
 def test_unneeded_digests() -> None:
@@ -59,7 +62,7 @@ def test_replace() -> None:
     store = _store(_entry(1), _entry(2), _entry(3))
     changed = _entry(9, None, None)._replace(tools=b"")
     store.replace(1, changed)
-    assert list(store.pairs(range(3))) == [_entry(1), changed, _entry(3)]
+    assert list(store) == [_entry(1), changed, _entry(3)]
 
 
 def test_gap_and_digest_alone() -> None:
@@ -75,13 +78,52 @@ def test_arrived() -> None:
     assert [list(store.arrived(slots)) for slots in ([0, 1, 2], [2, 0])] == [[1, 0, 2], [0, 2]]
 
 
-def test_keep() -> None:
-    """Kept entries are in the given order, unchanged."""
+def test_of() -> None:
+    """Some entries are in the given order, unchanged; others are as they were."""
     store = _store(_entry(1), _entry(2, None), _entry(3), _entry(4))
-    store.keep([3, 1])
-    assert (len(store), list(store.pairs(range(2)))) == (2, [_entry(4), _entry(2, None)])
-    assert store.add(_entry(5)) == 2
-    assert store.indexed(2) == _entry(5)
+    some = store.of([3, 1])
+    assert (len(some), list(some)) == (2, [_entry(4), _entry(2, None)])
+    assert some.add(_entry(5)) == 2
+    assert (some.indexed(2), len(store)) == (_entry(5), 4)
+
+
+def test_of_some_digests() -> None:
+    """Digests that were not kept, or are not wanted, are empty."""
+    store = PairColumns(["id", "prompt"])
+    store.add(_entry(1))
+    (entry,) = store.of([0], ["id", "tools"])
+    assert (entry.id, entry.prompt, entry.tools) == (_entry(1).id, b"", b"")
+
+
+def test_extend() -> None:
+    """All entries of other columns follow; digests that these do not keep are empty."""
+    store, other = _store(_entry(1)), PairColumns(["id", "prompt"])
+    other.add(_entry(2, None))
+    store.extend(_store(_entry(3), _entry(4)))
+    store.extend(other)
+    bare = _entry(2, None)._replace(
+        tools=b"", chosen=b"", rejected=b"", group=b"", other_prompt=b""
+    )
+    assert list(store) == [_entry(1), _entry(3), _entry(4), bare]
+
+
+def test_blocks() -> None:
+    """Entries come in blocks of bounded size; those before an error come, too."""
+
+    def entries() -> Iterator[IndexedPair]:
+        yield from map(_entry, range(1, 251))
+        yield from map(_entry, [1] * 50)
+        raise FileError("a", "gone")
+
+    found: list[PairColumns] = []
+    with pytest.raises(FileError):
+        found.extend(blocks_of(entries()))
+    assert [len(block) for block in found] == [256, 44]
+    assert [entry for block in found for entry in block] == [
+        *map(_entry, range(1, 251)),
+        *map(_entry, [1] * 50),
+    ]
+    assert [len(block) for block in found[0].blocks(range(256))] == [256]
 
 
 @pytest.mark.parametrize("run", [1, 2, 3, 100])

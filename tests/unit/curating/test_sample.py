@@ -205,7 +205,7 @@ def test_digests_are_handed_on(stage: Sample) -> None:
     """The digests that a later stage wants come with the entry."""
     held = Held(ROWS[:1])
     wanted = frozenset({"prompt", "rejected"})
-    (entry,) = stage.select(held.entries(), held, StageCounts("sample"), wanted)
+    ((entry,),) = stage.select(held.blocks(), held, StageCounts("sample"), wanted)
     (expected,) = held.entries()
     assert (entry.id, entry.prompt, entry.rejected) == (
         expected.id,

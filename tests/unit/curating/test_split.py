@@ -16,7 +16,9 @@ def _sides(
     split: Split, rows: list[Row] | None = None
 ) -> tuple[list[tuple[int, str]], StageCounts]:
     held, stage = Held(ROWS if rows is None else rows), StageCounts("split")
-    found = [(entry.place, side) for entry, side in split.sides_of(held.entries(), held, stage)]
+    found: list[tuple[int, str]] = []
+    for block, sides in split.sides_of(held.blocks(), held, stage):
+        found += zip(block.places, sides, strict=True)
     return found, stage
 
 

@@ -1,13 +1,16 @@
 """Writes pairs as lines, and counts them."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rows_and_output import Lines
 
+from prefpairs.engine import pair_io
 from prefpairs.engine.pair_io import WHOLE, PairLines
 from prefpairs.ledger import Ledger
 from prefpairs.model.pair import Pair, pair_line, pair_of
 from prefpairs.stages.base import IndexedPair
+from prefpairs.stages.pair_columns import PairColumns
 
 
 def test_pair_lines() -> None:
@@ -35,8 +38,9 @@ class _Held:
     def pair(self, entry: IndexedPair, /) -> Pair:
         return self._pairs[entry.place]
 
-    def line(self, entry: IndexedPair, /) -> bytes | None:
-        return pair_line(self._pairs[entry.place]) if entry.place % 2 else None
+    def lines(self, pairs: PairColumns, /) -> Iterator[tuple[Sequence[int], pair_io.Lines]]:
+        for slot, place in enumerate(pairs.places):
+            yield [slot], [pair_line(self._pairs[place])] if place % 2 else None
 
 
 def test_copied_lines() -> None:
@@ -56,11 +60,13 @@ def test_copied_lines() -> None:
     for given in (pairs, pairs[::-1]):
         put, taken = Ledger(), Ledger()
         one, other = Lines(), Lines()
+        block = PairColumns()
         for place, pair in enumerate(given):
             known = pair.gap, pair.chosen_score, pair.rejected_score
-            entry = IndexedPair(0, place, 0, *known, b"", b"", b"", b"", b"", b"")
+            block.add(IndexedPair(0, place, 0, *known, b"", b"", b"", b"", b"", b""))
             assert PairLines({WHOLE: one}, put).put(pair, WHOLE)
-            assert PairLines({WHOLE: other}, taken).take(entry, _Held(given), WHOLE)
+        sink = PairLines({WHOLE: other}, taken)
+        assert sink.take(block, _Held(given), [WHOLE] * len(block)) == {WHOLE: 6}
         assert one.lines == other.lines == [pair_line(pair) for pair in given]
         assert (
             (taken.pairs, taken.lines_written) == (put.pairs, put.lines_written) == (6, {WHOLE: 6})

@@ -146,8 +146,8 @@ def _write_pairs(plan: Plan, output: Output, whole: Ledger) -> PieceReceipt:
         open_pairs(plan, ledger) as pairs,
         open_sink({WHOLE: output}, ledger, plan) as sink,
     ):
-        for entry, side in through_stages(plan, pairs, ledger, None):
-            sink.take(entry, pairs, side)
+        for block, sides in through_stages(plan, pairs, ledger, None):
+            sink.take(block, pairs, sides)
     whole.add_pair_counts(ledger.pair_counts())
     add_stages(whole, ledger.stages)
     return _receipt(ledger, [], [name for _, name in ledger.sources])
