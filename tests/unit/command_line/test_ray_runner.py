@@ -39,19 +39,28 @@ class StandIn(ModuleType):
         self.names: list[str] = []
         self.fails: Exception | None = None
         self.ended = 0
+        self.waits = 0
+        self.knocks: list[tuple[str, int]] = []
+        self.refused = {1}
+        self.held: list[socket.socket] = []
 
     def knocked_at(self, address: tuple[str, int], _: float) -> Any:
-        """Connections succeed, except to port 1."""
-        if address[1] == 1:
+        """Connections succeed, except to some ports; at port 8265, there is a web page."""
+        self.knocks.append(address)
+        if address[1] in self.refused:
             raise ConnectionRefusedError(111, "Connection refused")
-        return SimpleNamespace(close=lambda: None)
+        ours, theirs = socket.socketpair()
+        theirs.sendall(b"HTTP/1.0 400 Bad Request" if address[1] == 8265 else bytes(9))
+        self.held.append(theirs)
+        return ours
 
-    def init(self, **asked: Any) -> None:
+    def init(self, **asked: Any) -> Any:
         """Record the arguments, replace the signal handler, and fail if asked to."""
         self.asked = asked
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if self.fails is not None:
             raise self.fails
+        return SimpleNamespace(address_info={"gcs_address": "10.0.0.9:6379"})
 
     def shutdown(self) -> None:
         """Count the calls."""
@@ -66,8 +75,12 @@ class StandIn(ModuleType):
 
         return SimpleNamespace(options=options)
 
-    def wait(self, waiting: list[Any]) -> tuple[list[Any], list[Any]]:
-        """Return the last task as done."""
+    def wait(self, waiting: list[Any], timeout: float) -> tuple[list[Any], list[Any]]:
+        """Return the last task as done, after so many waits in vain."""
+        assert timeout < 60
+        if self.waits:
+            self.waits -= 1
+            return [], waiting
         return waiting[-1:], waiting[:-1]
 
     def get(self, one: Any) -> Any:
@@ -87,6 +100,8 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
     before = signal.getsignal(signal.SIGTERM)
     yield stand_in
     signal.signal(signal.SIGTERM, before)
+    for held in stand_in.held:
+        held.close()
 
 
 def failed(address: str | None, work: Callable[[Any], Any] = bool) -> PrefpairsError:
@@ -161,6 +176,49 @@ def test_nothing_listens(address: str, ray: StandIn) -> None:
     assert isinstance(said, ServiceUnreachable)
     assert (said.step, said.problem) == (f"Ray at {address}", "Connection refused")
     assert ray.asked == {}
+
+
+def test_ray_may_hide_what_it_says(ray: StandIn) -> None:
+    """Of an error without words, those of the error before it are printed."""
+    ray.fails = ConnectionError()
+    ray.fails.__context__ = ConnectionError("Did GCS start?\nSee logs.")
+    said = failed("10.0.0.1:6379")
+    assert isinstance(said, ServiceUnreachable)
+    assert said.problem == "Did GCS start?"
+    assert "the Ray and the Python here must be those of the cluster" in str(said.hint)
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1:8265", "http://10.0.0.1:80", "https://ray.example"])
+def test_a_web_page_is_no_cluster(address: str, ray: StandIn) -> None:
+    """The address of the dashboard is refused before Ray waits for minutes."""
+    said = failed(address)
+    assert isinstance(said, UsageError)
+    problem = f"--runner ray:{address}: this is the address of a web page, not of a cluster"
+    assert said.problem == problem
+    assert "port 6379" in str(said.hint)
+    assert ray.asked == {}
+
+
+def test_a_long_step(ray: StandIn) -> None:
+    """If no step ends for a while, the cluster's head is asked whether it is there."""
+    ray.waits = 2
+    with connected(None) as cluster:
+        assert [*cluster.results("prefpairs index", max, [(1, 4)])] == [4]
+    assert ray.knocks == [("10.0.0.9", 6379)] * 2
+
+
+def test_a_head_that_has_gone(ray: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run ends before Ray ends the process, with the hint that it can be resumed."""
+    monkeypatch.setattr("prefpairs.engine.runners.ray._GONE", 0)
+    ray.waits = 1
+    ray.refused.add(6379)
+    said = failed(None, lambda cluster: [*cluster.results("prefpairs index", max, [(1, 4)])])
+    assert isinstance(said, ServiceUnreachable)
+    assert (said.problem, said.hint) == (
+        "Connection refused",
+        "the same command goes on where this one stopped",
+    )
+    assert ray.ended
 
 
 def test_a_cluster_that_is_lost(ray: StandIn) -> None:
