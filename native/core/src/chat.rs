@@ -4,7 +4,7 @@ mod messages;
 mod written;
 
 use crate::identity::{digest, Digest};
-use crate::json::{write_str, Cursor, No, Result, Str};
+use crate::json::{write_str, Cursor, Marks, No, Result, Shapes, Str};
 
 /// Rows with more calls are left to Python.
 const MOST_CALLS: usize = 500;
@@ -85,6 +85,28 @@ pub struct Chat {
     waiting: Waiting,
     bare: String,
     canonical: String,
+    shapes: Shapes<Wanted, About>,
+    marks: Marks<Wanted>,
+}
+
+/// The values of an item that are read, if it has a known shape.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Wanted {
+    Name,
+    Arguments,
+    CallId,
+    /// All that is said in a message, or the result of a call.
+    Words,
+    Thoughts,
+}
+
+/// What all items of a shape are.
+#[derive(Debug, Clone, Copy)]
+enum About {
+    Message(Role),
+    Call,
+    Result,
+    Reasoning,
 }
 
 /// What the model did since the last turn of another role.
@@ -106,6 +128,7 @@ impl Chat {
         self.names.clear();
         self.calls.clear();
         self.waiting = Waiting::default();
+        self.marks.refuse();
     }
 
     pub fn call_count(&self) -> usize {
@@ -190,6 +213,43 @@ impl Chat {
     }
 
     pub fn read_item<'a>(&mut self, cursor: &mut Cursor<'a>) -> Result<()> {
+        let mut values = Values::default();
+        let known = self.shapes.follow(cursor, |cursor, wanted| values.take(cursor, wanted));
+        if let Some(about) = known {
+            return self.add_known(about, &values);
+        }
+        self.marks = self.shapes.marks(cursor);
+        let about = self.read_new_item(cursor)?;
+        self.shapes.learn(cursor, std::mem::take(&mut self.marks), about);
+        Ok(())
+    }
+
+    /// Add an item of a known shape.
+    fn add_known(&mut self, about: About, values: &Values) -> Result<()> {
+        let before = self.words.len();
+        match about {
+            About::Message(role) => {
+                self.add_words(values.words);
+                self.add_turn(role, before)
+            }
+            About::Call => self.add_call(values.name, values.arguments, values.call_id),
+            About::Result => {
+                self.finish(before);
+                self.add_words(values.words);
+                self.add_answer(values.call_id, before);
+                Ok(())
+            }
+            About::Reasoning => {
+                if let Some(text) = values.thoughts {
+                    self.add_thought(text);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Read an item, and say what others of its shape are.
+    fn read_new_item<'a>(&mut self, cursor: &mut Cursor<'a>) -> Result<About> {
         let mut item = Item::default();
         let before = self.words.len();
         cursor.object(|cursor, key| self.read_field(cursor, key, &mut item))?;
@@ -199,13 +259,37 @@ impl Chat {
             Some(kind) if kind.raw.is_empty() => "message",
             Some(kind) => kind.raw,
         };
+        if kind != "message" {
+            self.words.truncate(before);
+            if item.content.is_some_and(|mut content| content.start.peek() != b'n') {
+                self.marks.refuse(); // what is said there counts for some kinds only
+            }
+        }
         match kind {
-            "message" => self.add_message(&item, before),
-            "function_call" => self.add_call(&item, before),
-            "function_call_output" => self.add_result(&item, before),
-            "reasoning" => self.add_reasoning(&item, before),
+            "message" => self.add_message(&item, before).map(About::Message),
+            "function_call" => {
+                self.add_call(item.name, item.arguments, item.call_id).map(|()| About::Call)
+            }
+            "function_call_output" => self.add_result(&item, before).map(|()| About::Result),
+            "reasoning" => self.add_reasoning(&item).map(|()| About::Reasoning),
             _ => Err(No::Odd),
         }
+    }
+
+    /// Take a value, and note what it is wanted for, if it is text.
+    fn once<'a>(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        known: &mut Option<Str<'a>>,
+        wanted: Wanted,
+    ) -> Result<()> {
+        cursor.peek();
+        let start = *cursor;
+        known.once(cursor)?;
+        if known.is_some() {
+            self.marks.note(&start, cursor, wanted);
+        }
+        Ok(())
     }
 
     fn read_field<'a>(
@@ -220,9 +304,9 @@ impl Chat {
         match key.raw {
             "type" => item.kind.once(cursor),
             "role" => item.role.once(cursor),
-            "name" => item.name.once(cursor),
-            "arguments" => item.arguments.once(cursor),
-            "call_id" => item.call_id.once(cursor),
+            "name" => self.once(cursor, &mut item.name, Wanted::Name),
+            "arguments" => self.once(cursor, &mut item.arguments, Wanted::Arguments),
+            "call_id" => self.once(cursor, &mut item.call_id, Wanted::CallId),
             "content" => {
                 let (start, from) = (*cursor, self.words.len());
                 if item.content.is_some() {
@@ -234,6 +318,7 @@ impl Chat {
                     Err(No::Json) => return Err(No::Json),
                     Err(No::Odd) => {
                         self.words.truncate(from);
+                        self.marks.refuse();
                         *cursor = start;
                         cursor.skip()?;
                         Content { start, odd: true }
@@ -251,27 +336,36 @@ impl Chat {
             | "thinking" | "function_call" | "tool_call" | "tool_calls" | "tool_call_id" => {
                 cursor.only_null()
             }
-            _ => cursor.skip(),
+            _ => cursor.skip_marked(&mut self.marks),
         }
     }
 
     /// Content that is words: text, or parts of text. Nothing else is left behind, if it is odd.
     fn read_content(&mut self, cursor: &mut Cursor) -> Result<()> {
         match cursor.peek() {
-            b'"' => {
-                cursor.string()?.push_to(&mut self.words);
-                Ok(())
-            }
+            b'"' => self.read_words(cursor),
             b'[' => cursor.list(|cursor| self.read_part(cursor)),
             b'n' => cursor.word("null"),
             _ => Err(No::Odd),
         }
     }
 
+    fn read_words(&mut self, cursor: &mut Cursor) -> Result<()> {
+        let mut words = None;
+        self.once(cursor, &mut words, Wanted::Words)?;
+        self.add_words(words);
+        Ok(())
+    }
+
+    fn add_words(&mut self, words: Option<Str>) {
+        if let Some(words) = words {
+            words.push_to(&mut self.words);
+        }
+    }
+
     fn read_part(&mut self, cursor: &mut Cursor) -> Result<()> {
         if cursor.peek() == b'"' {
-            cursor.string()?.push_to(&mut self.words);
-            return Ok(());
+            return self.read_words(cursor);
         }
         let mut kind: Option<Str> = None;
         let mut text: Option<Str> = None;
@@ -284,12 +378,12 @@ impl Chat {
             }
             match key.raw {
                 "type" => kind.once(cursor),
-                "text" => text.once(cursor),
+                "text" => self.once(cursor, &mut text, Wanted::Words),
                 "parts" | "refusal" | "image" | "images" | "image_url" | "image_urls" | "audio"
                 | "audios" | "input_audio" | "video" | "videos" | "file" | "files" | "file_id"
                 | "file_ids" | "document" | "documents" | "attachment" | "attachments"
                 | "media" | "context" | "tools" | "functions" => cursor.only_null(),
-                _ => cursor.skip(),
+                _ => cursor.skip_marked(&mut self.marks),
             }
         })?;
         match (kind, text) {
@@ -303,7 +397,7 @@ impl Chat {
         }
     }
 
-    fn add_message(&mut self, item: &Item, before: usize) -> Result<()> {
+    fn add_message(&mut self, item: &Item, before: usize) -> Result<Role> {
         let role = match item.role {
             Some(role) if !role.escaped => Role::named(role.raw).ok_or(No::Odd)?,
             _ => return Err(No::Odd),
@@ -311,6 +405,11 @@ impl Chat {
         if item.content.is_some_and(|content| content.odd) || item.name.is_some() {
             return Err(No::Odd);
         }
+        self.add_turn(role, before).map(|()| role)
+    }
+
+    /// Make a turn of the words from here on; those of the model wait for more.
+    fn add_turn(&mut self, role: Role, before: usize) -> Result<()> {
         match role {
             Role::Assistant => self.waiting.any_words = true,
             Role::Tool => return Err(No::Odd),
@@ -322,34 +421,41 @@ impl Chat {
         Ok(())
     }
 
-    fn add_call(&mut self, item: &Item, before: usize) -> Result<()> {
-        let (Some(name), Some(arguments)) = (item.name, item.arguments) else {
+    fn add_call(
+        &mut self,
+        name: Option<Str>,
+        arguments: Option<Str>,
+        id: Option<Str>,
+    ) -> Result<()> {
+        let (Some(name), Some(arguments)) = (name, arguments) else {
             return Err(No::Odd);
         };
         if self.calls.len() >= MOST_CALLS {
             return Err(No::Odd);
         }
-        self.words.truncate(before);
         let name = self.name(name);
         let arguments = self.name(arguments);
-        let id = item.call_id.map_or(Span::default(), |id| self.name(id));
+        let id = id.map_or(Span::default(), |id| self.name(id));
         self.calls.push(Call { name, arguments, id });
         Ok(())
     }
 
     fn add_result(&mut self, item: &Item, before: usize) -> Result<()> {
-        self.words.truncate(before);
         self.finish(before);
         if let Some(mut output) = item.output {
             self.read_content(&mut output)?;
         }
-        let answers = item.call_id.map_or(Span::default(), |id| self.name(id));
-        self.push(Role::Tool, before, answers);
+        self.add_answer(item.call_id, before);
         Ok(())
     }
 
-    fn add_reasoning(&mut self, item: &Item, before: usize) -> Result<()> {
-        self.words.truncate(before);
+    /// Make a turn of the words from here on, which are the result of a call.
+    fn add_answer(&mut self, id: Option<Str>, before: usize) {
+        let answers = id.map_or(Span::default(), |id| self.name(id));
+        self.push(Role::Tool, before, answers);
+    }
+
+    fn add_reasoning(&mut self, item: &Item) -> Result<()> {
         let places = [item.summary, item.content.map(|content| content.start)];
         for mut place in places.into_iter().flatten() {
             if place.null()? {
@@ -365,18 +471,11 @@ impl Chat {
                     return Err(No::Odd);
                 }
                 cursor.object(|cursor, key| match key.raw {
-                    "text" => text.once(cursor),
+                    "text" => self.once(cursor, &mut text, Wanted::Thoughts),
                     _ if key.escaped => Err(No::Odd),
-                    _ => cursor.skip(),
+                    _ => cursor.skip_marked(&mut self.marks),
                 })?;
-                if let Some(text) = text {
-                    let text = text.text();
-                    let spoken = strip(&text);
-                    if !spoken.is_empty() {
-                        self.think(spoken);
-                        any = true;
-                    }
-                }
+                any |= text.is_some_and(|text| self.add_thought(text));
                 Ok(())
             })?;
             if any {
@@ -390,6 +489,16 @@ impl Chat {
     pub fn may_open_thinking(&self) -> bool {
         let last = self.messages.last();
         last.is_some_and(|turn| self.words_of(turn).trim_end_matches(is_space).ends_with("<think>"))
+    }
+
+    /// Take a thought; whether it says something.
+    fn add_thought(&mut self, text: Str) -> bool {
+        let text = text.text();
+        let spoken = strip(&text);
+        if !spoken.is_empty() {
+            self.think(spoken);
+        }
+        !spoken.is_empty()
     }
 
     /// Move inline thinking in the model's text to its own field.
@@ -600,6 +709,37 @@ struct Item<'a> {
     content: Option<Content<'a>>,
     summary: Option<Cursor<'a>>,
     output: Option<Cursor<'a>>,
+}
+
+/// The values of an item of a known shape.
+#[derive(Default)]
+struct Values<'a> {
+    name: Option<Str<'a>>,
+    arguments: Option<Str<'a>>,
+    call_id: Option<Str<'a>>,
+    words: Option<Str<'a>>,
+    thoughts: Option<Str<'a>>,
+}
+
+impl<'a> Values<'a> {
+    fn take(&mut self, cursor: &mut Cursor<'a>, wanted: Option<Wanted>) -> Result<()> {
+        let value = match wanted {
+            None => {
+                *self = Values::default();
+                return Ok(());
+            }
+            Some(Wanted::Name) => &mut self.name,
+            Some(Wanted::Arguments) => &mut self.arguments,
+            Some(Wanted::CallId) => &mut self.call_id,
+            Some(Wanted::Words) => &mut self.words,
+            Some(Wanted::Thoughts) => &mut self.thoughts,
+        };
+        if cursor.peek() != b'"' || value.is_some() {
+            return Err(No::Odd);
+        }
+        *value = Some(cursor.string()?);
+        Ok(())
+    }
 }
 
 #[derive(Clone, Copy)]

@@ -35,7 +35,7 @@ impl Fingerprints {
     pub fn of(&self, texts: [&str; 3]) -> Digest {
         let mut hash = Sha256::new();
         for text in texts {
-            hash.update((text.len() as u64).to_le_bytes());
+            hash.update((text.len() as u32).to_le_bytes()); // rows are shorter than 4 GB
             for block in text.as_bytes().chunks(8 * BLOCK) {
                 let [first, second] = self.shorten(block);
                 hash.update(first.to_le_bytes());

@@ -1,8 +1,8 @@
 //! JSON, read strictly and lazily: values that are not needed are checked and skipped.
 
-mod repeated;
+mod shapes;
 
-pub use repeated::Repeated;
+pub use shapes::{Marks, Shapes};
 
 use std::borrow::Cow;
 

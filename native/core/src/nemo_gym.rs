@@ -6,13 +6,18 @@ use crate::block::{Found, Group, Rows};
 use crate::chat::{strip, Chat, Message, Once, Role};
 use crate::fingerprint::Fingerprints;
 use crate::identity::{digest, hexadecimal, Digest, ABSENT};
-use crate::json::{write_str, Cursor, No, Repeated, Result, Str};
+use crate::json::{write_str, Cursor, Marks, No, Result, Shapes, Str};
 use crate::numbers::{number, read_index, read_score, NO_INDEX};
 use crate::winners::{only, Winner, Winners};
 
 /// How many questions are kept, and how many bytes of each.
 const MOST_KEPT: usize = 16;
 const LONGEST_KEPT: usize = 1 << 16;
+/// After so many rows whose question was none of these, one row in so many is compared with them.
+const MOST_MISSED: usize = 64;
+const SELDOM: usize = 16;
+/// The number of the response among the fields of a row that may not occur twice.
+const RESPONSE: u32 = 31;
 
 /// What is known of a question, and what its answers must know of it.
 #[derive(Debug, Clone, Copy)]
@@ -76,6 +81,7 @@ pub struct Reader {
     /// The question of the winner that was read last.
     last: LastQuestion,
     recent: Recent,
+    rows: Shapes<Field, ()>,
     last_tools: Tools,
 }
 
@@ -88,8 +94,9 @@ struct Recent {
     /// Recent questions: rows of one task are often near each other.
     asked: Vec<([String; 3], Question)>,
     next: usize,
-    request: Repeated,
-    response: Repeated,
+    /// How many rows asked another question since the last one that did not.
+    missed: usize,
+    requests: Shapes<(), ()>,
 }
 
 /// The tools of a request, which are those of the one before in most rows.
@@ -127,17 +134,35 @@ impl Tools {
 impl Recent {
     /// Go past a request.
     fn skip(&mut self, cursor: &mut Cursor) -> Result<()> {
-        if self.asked.iter().any(|([params, ..], _)| cursor.skip_known(params)) {
+        if self.asked().iter().any(|([params, ..], _)| cursor.skip_known(params)) {
             return Ok(());
         }
-        cursor.object_like(&mut self.request, |cursor, _| cursor.skip().map(|()| true))
+        if self.requests.follow(cursor, |_, _| Ok(())).is_some() {
+            return Ok(());
+        }
+        let mut marks = self.requests.marks(cursor);
+        cursor.object(|cursor, _| cursor.skip_marked(&mut marks))?;
+        self.requests.learn(cursor, marks, ());
+        Ok(())
     }
 
-    fn find(&self, asked: Asked) -> Option<Question> {
+    /// The questions that are worth a look.
+    fn asked(&self) -> &[([String; 3], Question)] {
+        let worth = self.missed < MOST_MISSED || self.missed % SELDOM == 0;
+        if worth {
+            &self.asked
+        } else {
+            &[]
+        }
+    }
+
+    fn find(&mut self, asked: Asked) -> Option<Question> {
         let raw = asked.raw();
         let known =
             |given: &[String; 3]| given.iter().zip(raw).rev().all(|(one, other)| one == other);
-        self.asked.iter().find(|(given, _)| known(given)).map(|(_, question)| *question)
+        let found = self.asked().iter().find(|(given, _)| known(given)).map(|(_, known)| *known);
+        self.missed = if found.is_some() { 0 } else { self.missed + 1 };
+        found
     }
 
     fn add(&mut self, asked: Asked, question: Question) {
@@ -240,12 +265,21 @@ impl Reader {
     fn read<'a>(&mut self, line: &'a str) -> Result<Row<'a>> {
         let mut fields = Fields::default();
         let mut cursor = Cursor::new(line);
-        self.answer.clear();
         if cursor.peek() != b'{' {
             return Err(No::Odd);
         }
         let (answer, recent) = (&mut self.answer, &mut self.recent);
-        cursor.object(|cursor, key| fields.read_field(cursor, key, answer, recent))?;
+        let known = self.rows.follow(&mut cursor, |cursor, field| match field {
+            Some(field) => fields.take(cursor, field, answer, recent),
+            None => fields.clear(answer),
+        });
+        if known.is_none() {
+            fields.clear(answer)?;
+            let mut marks = self.rows.marks(&mut cursor);
+            cursor
+                .object(|cursor, key| fields.read_field(cursor, key, answer, recent, &mut marks))?;
+            self.rows.learn(&cursor, marks, ());
+        }
         cursor.end()?;
         let (Some(params), Some(score), true) = (fields.params, fields.score, fields.output) else {
             return Err(No::Odd);
@@ -384,7 +418,18 @@ fn may_hold_calls(params: &str) -> bool {
     params.contains("_call") || params.contains("\\u")
 }
 
-/// The fields of a row.
+/// The fields of a row that are read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Field {
+    Params,
+    Output,
+    Score,
+    Agent,
+    Task,
+    Index,
+}
+
+/// What the fields of a row say.
 #[derive(Default)]
 struct Fields<'a> {
     params: Option<&'a str>,
@@ -397,6 +442,63 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
+    /// Begin a row anew.
+    fn clear(&mut self, answer: &mut Chat) -> Result<()> {
+        *self = Fields::default();
+        answer.clear();
+        Ok(())
+    }
+
+    /// Read a field; a key that occurs twice is left to Python.
+    fn take(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        field: Field,
+        answer: &mut Chat,
+        recent: &mut Recent,
+    ) -> Result<()> {
+        let kind = cursor.peek();
+        match field {
+            Field::Params => {
+                if kind != b'{' {
+                    return Err(No::Odd);
+                }
+                let start = *cursor;
+                recent.skip(cursor)?;
+                self.params = Some(cursor.since(start));
+            }
+            Field::Output => {
+                if kind != b'[' {
+                    return Err(No::Odd);
+                }
+                read_output(cursor, answer)?;
+                self.output = true;
+            }
+            Field::Score => self.score = Some(read_score(cursor)?),
+            Field::Agent => self.agent = Some(cursor.raw()?),
+            Field::Task => self.task = Some(cursor.raw()?),
+            Field::Index => self.index = read_index(cursor)?,
+        }
+        Ok(())
+    }
+
+    /// Take a field that occurs only once, and note where it is.
+    fn take_once(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        field: Field,
+        answer: &mut Chat,
+        recent: &mut Recent,
+        marks: &mut Marks<Field>,
+    ) -> Result<()> {
+        self.first(field as u32)?;
+        cursor.peek();
+        let start = *cursor;
+        self.take(cursor, field, answer, recent)?;
+        marks.note(&start, cursor, field);
+        Ok(())
+    }
+
     fn first(&mut self, field: u32) -> Result<()> {
         if self.seen & (1 << field) != 0 {
             return Err(No::Odd);
@@ -411,56 +513,36 @@ impl<'a> Fields<'a> {
         key: Str<'a>,
         answer: &mut Chat,
         recent: &mut Recent,
+        marks: &mut Marks<Field>,
     ) -> Result<()> {
         if key.escaped {
             return Err(No::Odd);
         }
-        match key.raw {
-            "responses_create_params" => {
-                self.first(0)?;
-                if cursor.peek() != b'{' {
-                    return Err(No::Odd);
-                }
-                let start = *cursor;
-                recent.skip(cursor)?;
-                self.params = Some(cursor.since(start));
-            }
+        let field = match key.raw {
+            "responses_create_params" => Field::Params,
+            "reward" => Field::Score,
+            "agent_ref" => Field::Agent,
+            "_ng_task_index" => Field::Task,
+            "_ng_rollout_index" => Field::Index,
             "response" => {
-                self.first(1)?;
-                self.read_response(cursor, answer, recent)?;
+                self.first(RESPONSE)?;
+                return self.read_response(cursor, answer, recent, marks);
             }
-            "reward" => {
-                self.first(2)?;
-                self.score = Some(read_score(cursor)?);
-            }
-            "agent_ref" => {
-                self.first(3)?;
-                self.agent = Some(cursor.raw()?);
-            }
-            "_ng_task_index" => {
-                self.first(4)?;
-                self.task = Some(cursor.raw()?);
-            }
-            "_ng_rollout_index" => {
-                self.first(5)?;
-                self.index = read_index(cursor)?;
-            }
-            "_ng_failure_class" | "instance_config.mask_sample" => cursor.only_null()?,
-            "mask_sample" => no_mask(cursor)?,
+            "_ng_failure_class" | "instance_config.mask_sample" => return cursor.only_null(),
+            "mask_sample" => return no_mask(cursor),
             "instance_config" => {
-                if cursor.peek() == b'{' {
-                    cursor.object(|cursor, key| match key.raw {
-                        _ if key.escaped => Err(No::Odd),
-                        "mask_sample" => no_mask(cursor),
-                        _ => cursor.skip(),
-                    })?;
-                } else {
-                    cursor.only_null()?;
+                if cursor.peek() != b'{' {
+                    return cursor.only_null();
                 }
+                return cursor.object(|cursor, key| match key.raw {
+                    _ if key.escaped => Err(No::Odd),
+                    "mask_sample" => no_mask(cursor),
+                    _ => cursor.skip_marked(marks),
+                });
             }
-            _ => cursor.skip()?,
-        }
-        Ok(())
+            _ => return cursor.skip_marked(marks),
+        };
+        self.take_once(cursor, field, answer, recent, marks)
     }
 
     fn read_response(
@@ -468,25 +550,16 @@ impl<'a> Fields<'a> {
         cursor: &mut Cursor<'a>,
         answer: &mut Chat,
         recent: &mut Recent,
+        marks: &mut Marks<Field>,
     ) -> Result<()> {
         if cursor.peek() != b'{' {
             return Err(No::Odd);
         }
-        cursor.object_like(&mut recent.response, |cursor, key| {
-            if key.escaped {
-                return Err(No::Odd);
-            }
-            match key.raw {
-                "output" => {
-                    if self.output || cursor.peek() != b'[' {
-                        return Err(No::Odd);
-                    }
-                    self.output = true;
-                    read_output(cursor, answer).map(|()| false)
-                }
-                "incomplete_details" => cursor.only_null().map(|()| true),
-                _ => cursor.skip().map(|()| true),
-            }
+        cursor.object(|cursor, key| match key.raw {
+            _ if key.escaped => Err(No::Odd),
+            "output" => self.take_once(cursor, Field::Output, answer, recent, marks),
+            "incomplete_details" => cursor.only_null(),
+            _ => cursor.skip_marked(marks),
         })
     }
 }
