@@ -80,8 +80,9 @@ examples: $(BIN)/.developer .venv-dvc/.installed  ## run examples/ and their gui
 bench: $(BIN)/.bench native  ## measure against peers; SCALE=1000000 for more, BENCH='--only pair' for less
 	$(BIN)/python scripts/bench --scale $(SCALE) $(BENCH)
 
-audit: .venv-audit/.installed  ## ask PyPI whether known holes are in what we develop with (needs the network)
+audit: .venv-audit/.installed  ## ask whether known holes are in what we use, Python and Rust (needs the network and cargo-deny)
 	.venv-audit/bin/pip-audit --strict --no-deps --disable-pip --requirement constraints-dev.txt
+	cd native && cargo deny check
 
 constraints:  ## rewrite constraints-dev.txt: the newest versions that go together
 	rm -rf .venv-constraints && $(PYTHON) -m venv .venv-constraints
