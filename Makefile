@@ -67,6 +67,7 @@ test-integration: $(BIN)/.developer  ## run trainers' own code on what we export
 test-runners: .venv-ray/.installed  ## runs on a real Ray cluster of this machine; RUNNERS='-m stress' for the long ones
 	$(MAKE) native VENV=.venv-ray
 	RAY=needed .venv-ray/bin/python -m pytest $(RUNNERS) tests/integration/test_ray.py \
+		tests/integration/test_ray_clusters.py \
 		tests/integration/test_bench.py::test_runners_with_and_without_ray
 
 test-browser: $(BIN)/.browser  ## open the page of `report` in Chromium, which is installed where that is possible
@@ -138,7 +139,7 @@ $(BIN)/.installed: pyproject.toml | $(BIN)/python
 
 .venv-ray/.installed: pyproject.toml constraints-dev.txt
 	$(PYTHON) -m venv .venv-ray
-	.venv-ray/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-dev.txt --editable '.[dev,ray]'
+	.venv-ray/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-dev.txt --editable '.[dev,ray]' 'ray[default]'
 	@touch $@
 
 $(BIN)/.bench: pyproject.toml | $(BIN)/python

@@ -7,10 +7,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -51,10 +52,13 @@ def rollouts(folder: Path) -> Path:
     return folder
 
 
-def command(size: str, *words: str, runner: str = "ray") -> list[str]:
-    """The command line of a run on Ray."""
-    ways = ("--runner", runner, "--range-size", size, "--out-dir", "out", "--summary", "ray.json")
-    return [sys.executable, "-m", "prefpairs", *PAIR, *ways, *words, "a.jsonl", "b.jsonl"]
+def command(size: str, *words: str, runner: str = "ray", folder: Path = Path()) -> list[str]:
+    """The command line of a run on Ray, with names of files relative to a folder."""
+    out, summary, *inputs = (
+        str(folder / name) for name in ("out", "ray.json", "a.jsonl", "b.jsonl")
+    )
+    ways = ("--runner", runner, "--range-size", size, "--out-dir", out, "--summary", summary)
+    return [sys.executable, "-m", "prefpairs", *PAIR, *ways, *words, *inputs]
 
 
 def prefpairs(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
@@ -101,16 +105,27 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def started(*words: str) -> "subprocess.Popen[bytes]":
+def started(
+    *words: str, before: Sequence[str] = (), variables: Mapping[str, str] | None = None
+) -> "subprocess.Popen[bytes]":
     """Start a node with `ray start --block`, which runs until it is terminated."""
     ray = Path(sys.executable).with_name("ray")
-    given = [str(ray), "start", "--block", "--num-cpus", "2", "--object-store-memory", "100000000"]
+    given = [
+        *before,
+        str(ray),
+        "start",
+        "--block",
+        "--num-cpus",
+        "2",
+        "--object-store-memory",
+        "100000000",
+    ]
     return subprocess.Popen(
         [*given, "--disable-usage-stats", *words],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
-        env={**os.environ, **TOKEN},
+        env={**os.environ, **TOKEN, **(variables or {})},
     )
 
 
@@ -143,15 +158,22 @@ def connect(port: int) -> bool:
         return tried.connect_ex(("127.0.0.1", port)) == 0
 
 
+class Head(NamedTuple):
+    """The first node of a cluster."""
+
+    address: str
+    process: int
+
+
 @contextmanager
-def head(*words: str) -> Iterator[int]:
-    """The port of a cluster of two CPUs, with an object store of 100 MB."""
+def head(*words: str) -> Iterator[Head]:
+    """A cluster of two CPUs, with an object store of 100 MB."""
     port = free_port()
     process = started("--head", "--port", str(port), *(words or ("--include-dashboard", "false")))
     try:
         wait_for(port)
         time.sleep(2)
-        yield port
+        yield Head(f"127.0.0.1:{port}", process.pid)
     finally:
         end(process)
 

@@ -46,8 +46,8 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
     """The address of a cluster of two CPUs, with an object store of 100 MB."""
-    with head() as port:
-        yield f"127.0.0.1:{port}"
+    with head() as started_here:
+        yield started_here.address
 
 
 @pytest.mark.parametrize("engine", ["0", "1"], ids=["python", "native"])
@@ -129,11 +129,11 @@ def test_a_driver_that_is_killed(cluster: str, folder: Path) -> None:
 @pytest.mark.stress
 def test_a_node_that_disappears(folder: Path) -> None:
     """If one of two nodes is killed during a run, the other one runs its steps."""
-    with head() as port:
-        other = started("--address", f"127.0.0.1:{port}")
+    with head() as first:
+        other = started("--address", first.address)
         try:
             time.sleep(15)
-            words = command("10KB", "--parts", "200", runner=f"ray:127.0.0.1:{port}")
+            words = command("10KB", "--parts", "200", runner=f"ray:{first.address}")
             with subprocess.Popen(
                 words,
                 cwd=folder,

@@ -97,6 +97,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
     monkeypatch.setattr(socket, "create_connection", stand_in.knocked_at)
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "1")
+    monkeypatch.setenv("RAY_BACKEND_LOG_LEVEL", "info")
     before = signal.getsignal(signal.SIGTERM)
     yield stand_in
     signal.signal(signal.SIGTERM, before)
@@ -127,6 +128,16 @@ def test_a_cluster_is_started_only_if_none_is_named(
         assert ray.asked["address"] == "10.0.0.2:6379"
     assert ray.ended == 3
     assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
+
+
+def test_ray_prints_nothing(ray: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray's C++ code would log on stderr; a level that the user chose remains."""
+    with connected(None):
+        assert os.environ["RAY_BACKEND_LOG_LEVEL"] == "info"
+    monkeypatch.delenv("RAY_BACKEND_LOG_LEVEL")
+    with connected(None):
+        assert os.environ["RAY_BACKEND_LOG_LEVEL"] == "fatal"
+    assert ray.asked["log_to_driver"] is False
 
 
 def test_signals_remain_ours(ray: StandIn) -> None:

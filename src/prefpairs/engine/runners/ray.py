@@ -90,6 +90,7 @@ class Cluster:
 def connected(address: str | None) -> Iterator[Cluster]:
     """A cluster: the one that is named, or a new one of this machine for the time of the block."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # its errors come as exceptions, too
     try:
         import ray
     except ModuleNotFoundError:
@@ -115,8 +116,7 @@ def connected(address: str | None) -> Iterator[Cluster]:
             known = getattr(context, "address_info", {})  # not of clients: ray://HOST:PORT
             yield Cluster(ray, where, known.get("gcs_address", where))
         finally:
-            with discarded(2):  # Ray's C++ code logs the tasks that it gives up
-                ray.shutdown()
+            ray.shutdown()
 
 
 def _knock(address: str) -> None:
