@@ -109,12 +109,12 @@ class Round:
     """The memory of the largest step."""
 
 
-def map_steps(job: Job) -> list[Step]:
+def index_steps(job: Job) -> list[Step]:
     """Each reads a range of the input and writes its columns, divided into parts."""
     size, candidates = job.terabytes * 1e12 / STEPS, job.rollouts / STEPS
     return [
         Step(
-            seconds=START + size / READ_SPEED * _unevenness("map", number),
+            seconds=START + size / READ_SPEED * _unevenness("index", number),
             read=size,
             written=candidates * (COLUMNS + GROUP) + STEPS * RECEIPT,
             requests=size / READ_AHEAD,
@@ -124,7 +124,7 @@ def map_steps(job: Job) -> list[Step]:
     ]
 
 
-def reduce_steps(job: Job) -> list[Step]:
+def pair_steps(job: Job) -> list[Step]:
     """Each reads the columns of a part from all ranges, and the texts of its pairs; it writes them.
 
     One of the parts has the hot prompt.
@@ -139,7 +139,7 @@ def reduce_steps(job: Job) -> list[Step]:
         columns = candidates * (COLUMNS + GROUP) + STEPS * STEPS * RECEIPT
         made.append(
             Step(
-                seconds=START + work * _unevenness("reduce", number) + waits,
+                seconds=START + work * _unevenness("pair", number) + waits,
                 read=columns + 2 * pairs * max(job.rollout, PAGE),
                 written=pairs * PAIR * job.rollout,
                 requests=2 * STEPS + 2 * pairs,
@@ -214,8 +214,8 @@ def _progress(running: Sequence[Step], job: Job) -> Iterator[tuple[Step, float]]
 def report(job: Job) -> Iterator[str]:
     """What a run takes, what is carried, and what was assumed."""
     rounds = [
-        simulated("map", map_steps(job), job),
-        simulated("reduce", reduce_steps(job), job),
+        simulated("round 1", index_steps(job), job),
+        simulated("round 2", pair_steps(job), job),
         simulated("finish", [finish_step()], job),
     ]
     millions = job.rollouts / 1e6, job.pairs / 1e6

@@ -117,16 +117,9 @@ def _write_pairs(plan: Plan, outputs: Mapping[str, Output], ledger: Ledger) -> N
             with open_sink(outputs, ledger, plan) as sink:
                 pairs.put_all(sink)
             return
-        from prefpairs.engine.stage_runner import note_empty_sides, through_stages
-        from prefpairs.stages.split_sides import SideOwners
+        from prefpairs.engine.stage_runner import note_empty_sides, put_through_stages
 
-        kept = SideOwners() if plan.may_leak else None
-        blocks = through_stages(plan, pairs, ledger, kept)
-        with open_sink(outputs, ledger, plan, kept) as sink:
-            for block, sides in blocks:
-                for side, written in sink.take(block, pairs, sides).items():
-                    if side in ledger.sides:
-                        ledger.sides[side] += written
+        put_through_stages(plan, pairs, outputs, ledger)
     note_empty_sides(plan, ledger)
 
 

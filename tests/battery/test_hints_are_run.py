@@ -489,13 +489,13 @@ RUNS = [
     ),
     # runs in steps
     Run(
-        "prefpairs shards map made",
+        "prefpairs shards 1 made",
         "`prefpairs pair --runner shards --order key --out-dir DIR INPUT` makes one",
-        f"{IN_STEPS} made rollouts.jsonl && prefpairs shards map made",
+        f"{IN_STEPS} made rollouts.jsonl && prefpairs shards 1 made",
     ),
     Run(
-        f"{IN_STEPS} made rollouts.jsonl && prefpairs shards reduce made",
-        "`prefpairs shards map $FOLDER/made 0/1` does it",
+        f"{IN_STEPS} made rollouts.jsonl && prefpairs shards 2 made",
+        "`prefpairs shards 1 $FOLDER/made 0/1` does it",
     ),
     Run(
         f"{IN_STEPS} strange rollouts.jsonl",
@@ -514,7 +514,29 @@ RUNS = [
         "prefpairs sample --runner shards --fraction 0.5 --out-dir made pairs.jsonl",
     ),
     Run(
-        f"{IN_STEPS} made ready.jsonl && prefpairs shards map made",
+        "prefpairs split --runner shards --exact --out-dir made pairs.jsonl",
+        "leave it out, or use --runner local",
+        "prefpairs split --runner shards --out-dir made pairs.jsonl && "
+        "prefpairs split --runner local --exact --out-dir other pairs.jsonl",
+    ),
+    Run(
+        "prefpairs split --out-dir old pairs.jsonl && "
+        "prefpairs split --runner shards --like old --out-dir old pairs.jsonl",
+        "--out-dir NEW_DIR, not the one of --like",
+        "prefpairs split --runner shards --like old --out-dir new pairs.jsonl",
+    ),
+    Run(
+        f"{IN_STEPS} made rollouts.jsonl && prefpairs shards 3 made",
+        "one of 1, 2, finish",
+        "prefpairs shards 1 made",
+    ),
+    Run(
+        f"{IN_STEPS} made rollouts.jsonl && prefpairs shards map made",
+        "as in 1, 2 or finish",
+        "prefpairs shards 1 made && prefpairs shards 2 made && prefpairs shards finish made",
+    ),
+    Run(
+        f"{IN_STEPS} made ready.jsonl && prefpairs shards 1 made",
         "pair this file with --runner local",
         "prefpairs pair --runner local --order key ready.jsonl",
     ),

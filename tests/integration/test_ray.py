@@ -116,12 +116,12 @@ def test_a_driver_that_is_killed(cluster: str, folder: Path) -> None:
         steps: list[Path] = []
         while len(steps) < 20 and process.poll() is None:
             time.sleep(0.02)
-            steps = [*(folder / "out" / WORK).glob("*/map/*/done")]
+            steps = [*(folder / "out" / WORK).glob("*/1/*/done")]
         process.kill()
     done = {path: path.stat().st_mtime_ns for path in steps}
     assert done
     assert not [*(folder / "out").glob("part-*")]
-    written = {path.stat().st_mtime_ns for path in (folder / "out" / WORK).glob("*/map/*/done")}
+    written = {path.stat().st_mtime_ns for path in (folder / "out" / WORK).glob("*/1/*/done")}
     assert {*done.values()} <= written
     check(folder, run(folder, words))
 

@@ -1,6 +1,7 @@
 """A run in steps gives the bytes and counts of a run in one process."""
 
 import json
+import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -39,20 +40,22 @@ ENGINES = [
 
 PAIR = ("pair", "--order", "key")
 
-Outcome = tuple[bytes, bytes, bytes, list[bytes]]
-"""The results of a run, its summary as JSON, the bad rows, and the summary as text."""
+Outcome = tuple[dict[str, bytes], bytes, bytes, list[bytes]]
+"""The results of a run by their sides, its summary as JSON, the bad rows, the summary as text."""
 
 
 def locally(words: Sequence[str], folder: Path, engine: str) -> Outcome:
     """The outcome of a run in one process."""
-    words = [*words, "-o", "local.jsonl", "--summary", "local.json"]
+    where = ["--out-dir", "local"] if words[0] == "split" else ["-o", "local.jsonl"]
+    words = [*words, *where, "--summary", "local.json"]
     if "quarantine" in words:
         words += ["--quarantine", "local.bad"]
     done = run(*words, cwd=folder, env={VARIABLE: engine})
     assert done.returncode == 0, done.stderr
-    bad = folder / "local.bad"
+    bad, sides = folder / "local.bad", sorted((folder / "local").glob("*.jsonl"))
+    written = {path.stem: path.read_bytes() for path in sides}
     return (
-        (folder / "local.jsonl").read_bytes(),
+        written or {"part": (folder / "local.jsonl").read_bytes()},
         (folder / "local.json").read_bytes(),
         bad.read_bytes() if bad.exists() else b"",
         text_of(done.stderr),
@@ -61,7 +64,8 @@ def locally(words: Sequence[str], folder: Path, engine: str) -> Outcome:
 
 def text_of(stderr: bytes) -> list[bytes]:
     """The summary, without the place of the results and commands that repeat the one typed."""
-    return [line for line in stderr.splitlines()[:-1] if b": prefpairs " not in line]
+    lines = stderr.splitlines()
+    return [line for line in lines if not (line.startswith(b"wrote ") or b": prefpairs " in line)]
 
 
 def in_steps(
@@ -82,25 +86,37 @@ def in_steps(
     done = run(*words, cwd=folder, env=env)
     assert done.returncode == 0, done.stderr
 
-    def step(kind: str, share: str) -> None:
-        done = run("shards", kind, "out", share, cwd=folder, env=env)
+    def step(number: str, share: str) -> None:
+        done = run("shards", number, "out", share, cwd=folder, env=env)
         assert (done.returncode, done.stdout) == (0, b""), done.stderr
 
-    for kind in ("map", "reduce"):
+    shares = [f"{number}/{processes}" for number in range(processes)]
+    rounds = re.findall(rb"prefpairs shards ([0-9]+) out", done.stderr)
+    for number in rounds:
         with ThreadPoolExecutor(processes) as pool:
-            shares = [f"{number}/{processes}" for number in range(processes)]
-            list(pool.map(step, [kind] * processes, shares))
+            list(pool.map(step, [number.decode()] * processes, shares))
     done = run("shards", "finish", "out", cwd=folder, env=env)
     assert (done.returncode, done.stdout) == (0, b""), done.stderr
     out, bad = folder / "out", folder / "steps.bad"
-    names = sorted(path.name for path in out.iterdir())
-    parts = parts or len(names) - 1
-    assert names == ["manifest.json", *(f"part-{n:05}-of-{parts:05}.jsonl" for n in range(parts))]
-    pairs = b"".join((out / name).read_bytes() for name in names[1:])
     summary = (folder / "steps.json").read_bytes()
     assert run("verify", "out/manifest.json", cwd=folder).returncode == 0
     bad_rows = bad.read_bytes() if bad.exists() else b""
-    return pairs, summary, bad_rows, text_of(done.stderr)
+    return joined_parts(out, parts), summary, bad_rows, text_of(done.stderr)
+
+
+def joined_parts(out: Path, parts: int | None) -> dict[str, bytes]:
+    """The parts of each side, one after the other; there is no other file but the manifest."""
+    names = sorted(path.name for path in out.iterdir())
+    sides = sorted({name.partition("-")[0] for name in names} - {"manifest.json"})
+    parts = parts or (len(names) - 1) // len(sides)
+    assert names == sorted(
+        ["manifest.json"]
+        + [f"{side}-{n:05}-of-{parts:05}.jsonl" for side in sides for n in range(parts)]
+    )
+    return {
+        side: b"".join((out / name).read_bytes() for name in names if name.startswith(f"{side}-"))
+        for side in sides
+    }
 
 
 @pytest.mark.full
@@ -111,7 +127,7 @@ def test_all_strategies(words: list[str], engine: str, tmp_path: Path) -> None:
     files = write_corpus(tmp_path, seed=len(words))
     words = [*PAIR, *words, *files]
     expected = locally(words, tmp_path, engine)
-    assert expected[0]
+    assert expected[0]["part"]
     assert in_steps(words, tmp_path, engine, ("30KB", 5)) == expected
 
 
@@ -168,6 +184,60 @@ def test_stages_of_one_pair_at_a_time(words: list[str], engine: str, tmp_path: P
     expected = locally(words, tmp_path, engine)
     assert expected[2].count(b"\n") == 2
     assert in_steps(words, tmp_path, engine, ("20KB", None)) == expected
+
+
+SPLITS: tuple[list[str], ...] = (
+    [],
+    ["--test-fraction", "0.3", "--seed", "5"],
+    ["--by", "group", "--val-fraction", "0.5"],
+    ["--by", "meta.num_candidates", "--val-fraction", "0.3"],
+    ["--like", "earlier", "--test-fraction", "0.1"],
+    ["--for", "trl"],
+)
+
+
+def write_pairs(folder: Path, seed: int) -> list[str]:
+    """Write two files of pairs, one of them twice, some of which cannot be read."""
+    files = write_corpus(folder, seed=seed)
+    made = run(
+        *PAIR, "--strategy", "adjacent", "--num-candidates", *files, "-o", "pairs.jsonl", cwd=folder
+    )
+    assert made.returncode == 0, made.stderr
+    lines = (folder / "pairs.jsonl").read_bytes().splitlines()
+    lines[10] = lines[10].replace(b'"rejected":', b'"rejected_not":')
+    lines.insert(20, b"torn")
+    (folder / "pairs.jsonl").write_bytes(b"\r\n\n".join(lines[:-90]))
+    (folder / "more.jsonl").write_bytes(b"\n".join(lines[-100:]))
+    return ["--on-error", "quarantine", "pairs.jsonl", "more.jsonl", "empty.jsonl"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("words", SPLITS, ids=[" ".join(words) or "-" for words in SPLITS])
+def test_split(words: list[str], engine: str, tmp_path: Path) -> None:
+    """The parts of each side are its local file, and all keys are counted once."""
+    read = write_pairs(tmp_path, seed=5)
+    earlier = ["split", "--seed", "9", "--out-dir", "earlier", "more.jsonl"]
+    assert run(*earlier, cwd=tmp_path).returncode == 0
+    words = ["split", *words, *read]
+    expected = locally(words, tmp_path, engine)
+    assert expected[0]["train"]
+    assert in_steps(words, tmp_path, engine, ("20KB", None)) == expected
+
+
+def test_what_only_all_pairs_show_of_a_split(tmp_path: Path) -> None:
+    """Notes on shares, on empty sides and on keys that no pair has are those of a local run."""
+    pairs = [{"prompt": f"Q{n % 300}?", "chosen": f"{n}", "rejected": "no"} for n in range(600)]
+    (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in pairs))
+    drawn = ("split", "--val-fraction", "0.5", "--out-dir", "sides", "pairs.jsonl")
+    assert run(*drawn, cwd=tmp_path).returncode == 0
+    for words, note in (
+        (["--val-fraction", "0.5", "sides/train.jsonl"], b"seems to be one side"),
+        (["--test-fraction", "0.0001", "pairs.jsonl"], b"came out empty"),
+        (["--by", "meta.nowhere", "--allow-empty", "pairs.jsonl"], b"no pair has meta.nowhere"),
+    ):
+        expected = locally(["split", *words], tmp_path, "1")
+        assert any(note in line for line in expected[3])
+        assert in_steps(["split", *words], tmp_path, "1", ("5KB", None)) == expected
 
 
 def test_items_and_tasks_are_compared_across_pieces(tmp_path: Path) -> None:

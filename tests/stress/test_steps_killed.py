@@ -15,7 +15,7 @@ import pytest
 from prefpairs.engine.runners.step_plan import WORK
 
 SEED = 20_261_120
-STEPS = ("map", "reduce")
+STEPS = ("1", "2")
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_finish_that_is_killed_as_it_removes_the_steps(folder: Path) -> None:
     plan(folder)
     for kind in (*STEPS, "finish"):
         run_well(folder, "shards", kind, "-q", "out")
-    (folder / "out" / f"{WORK}-removed" / "map").mkdir(parents=True)
+    (folder / "out" / f"{WORK}-removed" / "1").mkdir(parents=True)
     run_well(folder, "shards", "finish", "out")
     check(folder)
 

@@ -72,7 +72,7 @@ def _job(source: Path) -> tuple[str, ...]:
 
 
 def _shards(setting: Setting, source: Path) -> Contender:
-    """Plan, map and reduce with two processes at a time, finish."""
+    """Plan, and both rounds with two processes at a time, finish."""
     folder = setting.output("shards")
     program, where = shlex.quote(setting.prefpairs), shlex.quote(str(folder))
     shares = f"seq 0 {PROCESSES_AT_ONCE - 1} | xargs -P {PROCESSES_AT_ONCE} -I{{}}"
@@ -81,7 +81,7 @@ def _shards(setting: Setting, source: Path) -> Contender:
         shlex.join(words),
         *(
             f"{shares} {program} shards {kind} -q {where} {{}}/{PROCESSES_AT_ONCE}"
-            for kind in ("map", "reduce")
+            for kind in (1, 2)
         ),
         f"{program} shards finish -q {where}",
     ]

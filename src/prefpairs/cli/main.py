@@ -25,7 +25,7 @@ COMMANDS = {
     "submit": "Submit a dataset to a training service, watch the job, deploy the model.",
     "run": "Run a whole pipeline from a recipe, in one process.",
     "verify": "Check files against a manifest.",
-    "shards": "Do a step of a run that several machines share.",
+    "shards": "Do steps of a run that several machines share.",
     "stats": "Show statistics of pairs, or of rollouts and the pairs they would give.",
     "report": "Write statistics as an HTML page with charts, and pairs to browse.",
     "show": "Show pairs side by side, or the outcome of each candidate of a group.",

@@ -2,7 +2,8 @@
 
 import os
 import platform
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from shlex import quote
 
 from prefpairs.cli.plan_of_command import plan_of_command
@@ -13,15 +14,11 @@ from prefpairs.cli.terminal.summary_text import typed_command
 from prefpairs.driver import summary_of
 from prefpairs.engine.runners.distributable import DISTRIBUTABLE, check_distributable
 from prefpairs.engine.runners.finish import finish, refuse_strangers
-from prefpairs.engine.runners.map_step import run_map
-from prefpairs.engine.runners.piece_steps import run_count, run_write
-from prefpairs.engine.runners.reduce_step import run_reduce
+from prefpairs.engine.runners.rounds import Round, rounds_of
 from prefpairs.engine.runners.step_plan import (
     Work,
     check_files,
-    map_name,
     read_step_plan,
-    reduce_name,
     step_plan,
     write_step_plan,
 )
@@ -31,10 +28,6 @@ from prefpairs.ledger import Activity, Ledger, Progress, Step
 from prefpairs.plan import Plan
 from prefpairs.plan.runner_plan import RAY
 
-_NAMES: dict[str, Callable[[int], str]] = {"map": map_name, "reduce": reduce_name}
-_STEPS_OF_PAIR = {"map": run_map, "reduce": run_reduce}
-_STEPS_OF_OTHERS = {"map": run_count, "reduce": run_write}
-
 
 def run_in_steps(plan: Plan) -> None:
     """Plan the steps of a run. They are done by Ray, or else we say how they are."""
@@ -43,14 +36,19 @@ def run_in_steps(plan: Plan) -> None:
         _run_on_ray(work)
         return
     if not plan.write.quiet:
-        maps, parts = number_of_steps(work, "map"), number_of_steps(work, "reduce")
-        folder = printable(quote(plan.write.out_dir or ""))
-        write_stderr(
-            f"planned {plural(maps, 'step')} that read and {plural(parts, 'step')} that write\n"
-            f"next: prefpairs shards map {folder}     # or a share: 0/8 does each eighth step\n"
-            f"      prefpairs shards reduce {folder}  # likewise\n"
-            f"      prefpairs shards finish {folder}\n"
-        )
+        write_stderr(_told(rounds_of(work), printable(quote(plan.write.out_dir or ""))))
+
+
+def _told(rounds: Sequence[Round], folder: str) -> str:
+    """How many steps were planned, and the commands that do them."""
+    planned = ", ".join(f"{plural(it.steps, 'step')} to {it.word}" for it in rounds)
+    commands = [f"prefpairs shards {it.number} {folder}" for it in rounds]
+    commands.append(f"prefpairs shards finish {folder}")
+    width = max(map(len, commands))
+    notes = ["# or a share: 0/8 does each eighth step", "# once all steps of round 1 are done"]
+    lines = zip_longest(commands, [*notes, *("# likewise" for _ in rounds[2:])], fillvalue="")
+    told = [f"{command:{width}}  {note}".rstrip() for command, note in lines]
+    return f"planned {planned}\nnext: " + "\n      ".join(told) + "\n"
 
 
 def planned(plan: Plan) -> Work:
@@ -86,25 +84,23 @@ def work_in(results: str) -> Work:
     return Work(results, steps, plan)
 
 
-def number_of_steps(work: Work, kind: str) -> int:
-    """How many steps of a kind there are."""
-    return len(work.steps.pieces) if kind == "map" else work.steps.parts
+def round_of(work: Work, number: int) -> Round:
+    """The round of a number."""
+    rounds = rounds_of(work)
+    if not 1 <= number <= len(rounds):
+        problem = f"there is no round {number}: it has {plural(len(rounds), 'round')}"
+        raise UsageError(problem, f"one of {', '.join(str(it.number) for it in rounds)}, finish")
+    return rounds[number - 1]
 
 
-def is_done(work: Work, kind: str, number: int) -> bool:
-    """Whether a step is done."""
-    return work.is_done(_NAMES[kind](number))
-
-
-def do_steps(work: Work, kind: str, numbers: Iterable[int]) -> tuple[int, int]:
+def do_steps(one: Round, steps: Iterable[int]) -> tuple[int, int]:
     """Do steps that are not done yet: how many of them were, and how many had been."""
     done = before = 0
-    do = (_STEPS_OF_OTHERS if work.plan.pair is None else _STEPS_OF_PAIR)[kind]
-    for number in numbers:
-        if is_done(work, kind, number):
+    for step in steps:
+        if one.is_done(step):
             before += 1
         else:
-            do(work, number)
+            one.do(step)
             done += 1
     return done, before
 
@@ -114,30 +110,31 @@ def _run_on_ray(work: Work) -> None:
     from prefpairs.engine.runners.ray import connected
 
     progress, quiet = Progress(), work.plan.write.quiet
-    activities: dict[str, Activity] = {"map": "reading", "reduce": "writing"}
+    rounds = rounds_of(work)
+    total, earlier = sum(one.steps for one in rounds), 0
     with (
         connected(work.plan.runner.address) as cluster,
         show_progress(progress, quiet=quiet),
     ):
-        for kind, activity in activities.items():
-            steps = range(number_of_steps(work, kind))
-            todo = [number for number in steps if not is_done(work, kind, number)]
+        for one in rounds:
+            todo = [step for step in range(one.steps) if not one.is_done(step)]
+            earlier += one.steps
 
             def now(
-                activity: Activity = activity, total: int = len(steps), todo: list[int] = todo
+                activity: Activity = one.activity, most: int = earlier, todo: list[int] = todo
             ) -> Step:
-                return Step(activity, total - len(todo), total, "steps")
+                return Step(activity, most - len(todo), total, "steps")
 
             progress.begin_step(now)
-            jobs = [(work.results, kind, number) for number in todo]
-            for failure in cluster.results(f"prefpairs {kind}", step_elsewhere, jobs):
+            jobs = [(work.results, one.number, step) for step in todo]
+            for failure in cluster.results(f"prefpairs {one.word}", step_elsewhere, jobs):
                 if failure is not None:
                     raise StepFailed(*failure)
                 todo.pop()
     finish_steps(work, quiet=quiet)
 
 
-def step_elsewhere(results: str, kind: str, number: int) -> tuple[str, int] | None:
+def step_elsewhere(results: str, number: int, step: int) -> tuple[str, int] | None:
     """Do a step in a process of another node; if it fails, the words and the code of its error."""
     from prefpairs.cli.terminal.error_text import error_text
 
@@ -146,7 +143,7 @@ def step_elsewhere(results: str, kind: str, number: int) -> tuple[str, int] | No
             problem = f"{results} is not there on the node {platform.node()}"
             hint = "inputs and --out-dir must be on a file system that all nodes share"
             raise UsageError(problem, hint)
-        do_steps(work_in(results), kind, [number])
+        do_steps(round_of(work_in(results), number), [step])
     except PrefpairsError as error:
         return error_text(error, typed_command()), error.exit_code
     return None

@@ -1,6 +1,7 @@
 """The folder that results are written into: its files appear together, and replace only ours."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,13 +14,17 @@ from prefpairs.engine.overwrite_guard import (
     refuse_strangers,
 )
 from prefpairs.errors import FileError, UsageError
-from prefpairs.files.file_system import exists, head_of
+from prefpairs.files.file_system import exists, head_of, is_folder
 from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.input_file import Input
 from prefpairs.files.output import Output, open_output_folder
+from prefpairs.files.work_folder import names_in
 from prefpairs.plan import ExportPlan
 from prefpairs.stages.split_sides import SIDES
 from prefpairs.targets import CARD, OF_TARGETS
+
+_PART = re.compile(rf"(?:{'|'.join(SIDES)})-[0-9]+-of-[0-9]+\.jsonl")
+"""A part of a side, as a run in steps writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +39,9 @@ class Folder:
     kinds: Mapping[str, IsOurs]
     """How to tell each of them from files that no run wrote."""
     of_others: Sequence[str] = ()
-    """Files of other targets, which would describe this run's data wrongly."""
+    """Files that would describe this run's data wrongly, or be read with it."""
+    others: str = "target"
+    """What those are of."""
     force: bool = False
     """Whether files that no run wrote may be lost."""
 
@@ -57,7 +64,7 @@ class Folder:
         """Raise if a file would be lost that no run wrote, or stay that is about other data."""
         for path in (os.path.join(self.path, name) for name in self.of_others):
             if exists(path):
-                problem = f"{path} is a file of another target"
+                problem = f"{path} is a file of another {self.others}"
                 raise UsageError(problem, "name another folder, or remove it")
         if CARD not in self.family and _is_our_card(os.path.join(self.path, CARD)):
             problem = "another run wrote a dataset there meanwhile; nothing was changed"
@@ -92,7 +99,10 @@ def folder_of_sides(path: str, sides: Iterable[str], *, force: bool = False) -> 
     family = [f"{side}.jsonl" for side in SIDES]
     files = {side: f"{side}.jsonl" for side in sides}
     kinds: dict[str, IsOurs] = dict.fromkeys(family, is_row)
-    return Folder(path, files, *_with_card(path, family, kinds), force=force)
+    present = names_in(path) if is_folder(path) else []
+    parts = [name for name in present if _PART.fullmatch(name)]
+    family, kinds = _with_card(path, family, kinds)
+    return Folder(path, files, family, kinds, parts, "split", force)
 
 
 def folder_of_dataset(
@@ -104,7 +114,8 @@ def folder_of_dataset(
     kinds = kinds_of_dataset(path, target, export.options)
     of_others = sorted(OF_TARGETS.difference(family))
     family, kinds = _with_card(path, family, kinds)
-    return Folder(path, target.files_of(sides), family, kinds, of_others, force)
+    files = target.files_of(sides)
+    return Folder(path, files, family, kinds, of_others, force=force)
 
 
 def _with_card(

@@ -1,16 +1,20 @@
 """Pairs through stages, which decide by columns; texts are read when pairs are written."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
-from prefpairs.engine.pair_io import WHOLE
-from prefpairs.engine.pairs_from_candidates import PairsFromCandidates
-from prefpairs.engine.pairs_from_files import Keep, PairsFromFiles
+from prefpairs.engine.pair_io import WHOLE, Written, open_sink
+from prefpairs.files.output import Output
 from prefpairs.ledger import Ledger, StageCounts, Step
 from prefpairs.plan import ExportPlan, Plan
 from prefpairs.stages.base import PairReader
 from prefpairs.stages.pair_columns import PairColumns, some_at_a_time
 from prefpairs.stages.split_sides import SIDES, SideOwners
+
+if TYPE_CHECKING:
+    from prefpairs.engine.pairs_from_files import Keep
+    from prefpairs.stages.split import SplitFacts
 
 Sided = tuple[PairColumns, Sequence[str]]
 """Pairs, and the side of each."""
@@ -18,14 +22,46 @@ Sided = tuple[PairColumns, Sequence[str]]
 _TRY_EXACT = "on small inputs --exact fills every side"
 
 
-def through_stages(
-    plan: Plan, pairs: PairsFromFiles | PairsFromCandidates, ledger: Ledger, kept: SideOwners | None
+class Pairs(Written, Protocol):
+    """Pairs that come in blocks."""
+
+    def blocks(self) -> Iterator[PairColumns]:
+        """The pairs, some at a time."""
+        ...
+
+
+def put_through_stages(
+    plan: Plan,
+    pairs: Pairs,
+    outputs: Mapping[str, Output],
+    ledger: Ledger,
+    facts: "SplitFacts | None" = None,
+) -> None:
+    """Write the pairs that pass all stages, each for its side.
+
+    If these are not all pairs of a run, `facts` collects what a split wants to know of all of them.
+    """
+    kept = SideOwners() if plan.may_leak else None
+    blocks = _through_stages(plan, pairs, ledger, kept, facts)
+    with open_sink(outputs, ledger, plan, kept) as sink:
+        for block, sides in blocks:
+            for side, written in sink.take(block, pairs, sides).items():
+                if side in ledger.sides:
+                    ledger.sides[side] += written
+
+
+def _through_stages(
+    plan: Plan,
+    pairs: Pairs,
+    ledger: Ledger,
+    kept: SideOwners | None,
+    facts: "SplitFacts | None",
 ) -> Iterator[Sided]:
     """The pairs that pass all stages, each with its side, in blocks."""
     coming = pairs.blocks()
     if _holds_back(plan):
         coming = _to_the_end(coming, ledger)
-    sided = _split(_staged(coming, pairs, plan, ledger), pairs, plan, ledger)
+    sided = _split(_staged(coming, pairs, plan, ledger), pairs, plan, ledger, facts)
     if kept is not None and plan.export is not None:
         sided = _once_more(sided, pairs, plan.export, kept)
     return sided
@@ -37,7 +73,7 @@ def _holds_back(plan: Plan) -> bool:
     return held_back or (plan.split is not None and plan.split.holds_back)
 
 
-def wanted_again(plan: Plan) -> Keep:
+def wanted_again(plan: Plan) -> "Keep":
     """What is wanted of pairs after they have passed: lines only where most will be written."""
     if not _holds_back(plan):
         return "nothing"
@@ -59,14 +95,18 @@ def _staged(
 
 
 def _split(
-    blocks: Iterator[PairColumns], texts: PairReader, plan: Plan, ledger: Ledger
+    blocks: Iterator[PairColumns],
+    texts: PairReader,
+    plan: Plan,
+    ledger: Ledger,
+    facts: "SplitFacts | None",
 ) -> Iterator[Sided]:
     """The pairs, each with its side."""
     if plan.split is None:
         return ((block, [WHOLE] * len(block)) for block in blocks)
     stage = _stage_of(plan.split.name, ledger)
     ledger.sides = dict.fromkeys(plan.split.sides, 0)
-    return plan.split.sides_of(_counted(blocks, stage), texts, stage)
+    return plan.split.sides_of(_counted(blocks, stage), texts, stage, facts)
 
 
 def _once_more(

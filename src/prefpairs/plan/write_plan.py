@@ -118,7 +118,8 @@ class WriteSides(WritePlan):
         None,
         metavar="DIR",
         panel=_WRITE,
-        help="Directory for train.jsonl, val.jsonl and test.jsonl.",
+        help="Directory for train.jsonl, val.jsonl and test.jsonl, or for the parts of each that "
+        "--runner shards and ray write.",
     )
     force: bool = _force_option()
 

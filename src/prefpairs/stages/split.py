@@ -4,6 +4,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
+from itertools import filterfalse
 from math import sqrt
 from typing import NamedTuple
 
@@ -60,7 +61,7 @@ class _Keyed(NamedTuple):
         return [key for key in keys if key != NO_DIGEST]
 
 
-class _DrawnKeys:
+class DrawnKeys:
     """The side of each key: that of an earlier split, or else drawn when the key first comes."""
 
     def __init__(self, draw_sides: Callable[[bytes], bytes], earlier: SideOwners | None) -> None:
@@ -85,6 +86,32 @@ class _DrawnKeys:
             known = None if self._earlier is None else self._earlier.side_of(key)
             self.counts[side] += not known
             self._sides.append(SIDES.index(known) if known else side)
+
+    def drawn_for(self, side: int) -> list[bytes]:
+        """The keys that were drawn for a side, sorted."""
+        known = zip(self._table, self._sides, strict=True)
+        drawn = sorted(key for key, given in known if given == side)
+        return drawn if self._earlier is None else [*filterfalse(self._earlier.side_of, drawn)]
+
+
+class SplitFacts:
+    """What is known of a split only once all pairs were seen."""
+
+    def __init__(self) -> None:
+        self.drawn: DrawnKeys | None = None
+        self._fields: set[str] = set()
+        """Fields of pairs without a key, to suggest one."""
+
+    def add_fields(self, paths: Iterable[str]) -> None:
+        """Remember fields; of many, those that are first by name, whatever comes when."""
+        self._fields.update(paths)
+        if len(self._fields) > 2 * _MOST_KNOWN:
+            self._fields = set(self.fields)
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields that a note may suggest."""
+        return sorted(self._fields)[:_MOST_KNOWN]
 
 
 @options
@@ -164,14 +191,30 @@ class Split:
         return next(side for side in (TRAIN, TEST, VAL) if self._shares[side])
 
     def sides_of(
-        self, blocks: Iterable[PairColumns], reader: PairReader, counts: StageCounts
+        self,
+        blocks: Iterable[PairColumns],
+        reader: PairReader,
+        counts: StageCounts,
+        facts: SplitFacts | None = None,
     ) -> Iterator[tuple[PairColumns, list[str]]]:
-        """Each pair with its side, in the order of the input."""
-        keyed = self._keyed(blocks, reader, counts)
+        """Each pair with its side, in the order of the input.
+
+        `facts` collects what only all pairs together show, if these are not all of them.
+        """
+        own = SplitFacts() if facts is None else facts
+        own.drawn = own.drawn or DrawnKeys(self._draw_sides, self.earlier)
+        keyed = self._keyed(blocks, reader, counts, own)
         if self.exact:
             yield from self._exactly(keyed)
-            return
-        drawn = _DrawnKeys(self._draw_sides, self.earlier)
+        else:
+            yield from self._by_draws(keyed, own.drawn, counts)
+        if facts is None:
+            self.note(own.drawn.counts, own, counts)
+
+    def _by_draws(
+        self, keyed: Iterable[_Keyed], drawn: DrawnKeys, counts: StageCounts
+    ) -> Iterator[tuple[PairColumns, list[str]]]:
+        """Each pair with the side of its keys."""
         for some in keyed:
             sides = drawn.sides_of(some.keys)
             others = some.other_keys()
@@ -186,7 +229,14 @@ class Split:
             counts.dropped["prompts_apart"] += len(apart)
             kept = [slot for slot in range(len(sides)) if slot not in apart]
             yield some.pairs.of(kept), [SIDES[sides[slot]] for slot in kept]
-        self._note_odd_shares(drawn.counts, counts)
+
+    def note(self, keys: Sequence[int], facts: SplitFacts, counts: StageCounts) -> None:
+        """Note what all pairs together show, given how many keys were drawn for each side."""
+        if counts.found and counts.dropped["no_key"] == counts.found:
+            paths = [f"meta.{path}" for path in facts.fields]
+            meant = nearest(self.by, ["prompt", "group", *paths], most=MOST_TOLD)
+            counts.notes.append(f"no pair has {self.by}; {meant}")
+        self._note_odd_shares(keys, counts)
 
     def _draw_sides(self, keys: bytes) -> bytes:
         """Sides by draw: val takes low draws and test high ones, so a test side changes no val."""
@@ -198,10 +248,13 @@ class Split:
         )
 
     def _keyed(
-        self, blocks: Iterable[PairColumns], reader: PairReader, counts: StageCounts
+        self,
+        blocks: Iterable[PairColumns],
+        reader: PairReader,
+        counts: StageCounts,
+        facts: SplitFacts,
     ) -> Iterator[_Keyed]:
         """Pairs with the keys that must not be on two sides: one, or one for each answer."""
-        known: set[str] = set()
         for block in blocks:
             if self.by == "prompt" and self.seen is None:
                 yield _Keyed(block, block.digests("prompt"), block.digests("other_prompt"))
@@ -217,14 +270,8 @@ class Split:
                     others += found[1] if len(found) > 1 else NO_DIGEST
                     continue
                 counts.dropped["no_key"] += 1
-                known.update(paths_of(reader.pair(indexed).meta))
-                if len(known) > 2 * _MOST_KNOWN:  # whatever the order of the input
-                    known = set(sorted(known)[:_MOST_KNOWN])
+                facts.add_fields(paths_of(reader.pair(indexed).meta))
             yield _Keyed(block.of(kept), keys, others)
-        if counts.found and counts.dropped["no_key"] == counts.found:
-            paths = [f"meta.{path}" for path in sorted(known)[:_MOST_KNOWN]]
-            meant = nearest(self.by, ["prompt", "group", *paths], most=MOST_TOLD)
-            counts.notes.append(f"no pair has {self.by}; {meant}")
 
     def keys_of(self, prompt: bytes, other_prompt: bytes, pair: Callable[[], Pair]) -> list[bytes]:
         """The keys of a pair, from the digests of its prompts or from the pair itself."""

@@ -151,8 +151,8 @@ def test_signals_remain_ours(ray: StandIn) -> None:
 def test_tasks_have_names(ray: StandIn) -> None:
     """Tasks have the names of their steps, which the dashboard and `ps` show."""
     with connected(None) as cluster:
-        done = [*cluster.results("prefpairs map", max, [(1, 4), (1, 7)])]
-    assert (done, ray.names) == ([7, 4], ["prefpairs map 4", "prefpairs map 7"])
+        done = [*cluster.results("prefpairs index", max, [(1, 4), (1, 7)])]
+    assert (done, ray.names) == ([7, 4], ["prefpairs index 4", "prefpairs index 7"])
 
 
 def test_versions_that_differ(ray: StandIn) -> None:
@@ -240,7 +240,7 @@ def test_a_cluster_that_is_lost(ray: StandIn) -> None:
             message = "Task failed.\nThe worker died."
             raise RayError(message)
 
-        [*cluster.results("prefpairs map", lost, [(1,)])]
+        [*cluster.results("prefpairs index", lost, [(1,)])]
 
     said = failed(None, work)
     assert isinstance(said, ServiceUnreachable)
@@ -261,7 +261,7 @@ def test_ray_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_shared_file_system(tmp_path: Path) -> None:
     """The error names the node that cannot read the plan of the steps."""
-    failure = step_elsewhere(str(tmp_path / "out"), "map", 0)
+    failure = step_elsewhere(str(tmp_path / "out"), 1, 0)
     assert failure is not None
     words, code = failure
     assert code == 2

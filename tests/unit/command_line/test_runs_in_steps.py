@@ -46,7 +46,7 @@ def well(folder: Path, *words: str) -> str:
 
 def do_all(folder: Path) -> None:
     """Do all steps, and finish."""
-    for step in ("map", "reduce", "finish"):
+    for step in ("1", "2", "finish"):
         well(folder, "shards", step, "out")
 
 
@@ -84,6 +84,8 @@ def test_what_cannot_be_done_in_steps_is_refused(
         (["sample", "--max-pairs", "3"], "sample compares the pairs of the whole input"),
         (["sample", "--fraction", "0.5", "--order", "shuffle"], "sample compares the pairs"),
         (["filter", "--min-gap", "1", "--parts", "3"], "each step writes a part of what it reads"),
+        (["split", "--exact"], "--exact needs the number of pairs of each key"),
+        (["split", "--like", "out"], "steps read the earlier split until the new one is complete"),
     ],
 )
 def test_what_stages_cannot_do_in_steps_is_refused(
@@ -91,6 +93,8 @@ def test_what_stages_cannot_do_in_steps_is_refused(
 ) -> None:
     """Stages that hold pairs back, and a number of parts that nothing can be divided into."""
     well(folder, "pair", "-q", "rows.jsonl", "-o", "pairs.jsonl")
+    if "--like" in words:
+        well(folder, "split", "-q", "pairs.jsonl", "--out-dir", "out")
     ways = ("--runner", "shards", "--out-dir", "out")
     assert problem in refused(folder, *words, *ways, "pairs.jsonl")
 
@@ -111,49 +115,51 @@ def test_what_is_read_only_once_is_refused(folder: Path) -> None:
 def test_pairs_in_rollouts_are_refused(folder: Path) -> None:
     """Rejects rollouts with ready-made pairs, which would have to come before all others."""
     well(folder, *PAIR, str(SAMPLES / "trinity_experiences.jsonl"))
-    said = refused(folder, "shards", "map", "out")
+    said = refused(folder, "shards", "1", "out")
     assert "trinity_experiences.jsonl contains pairs" in said
 
 
 def test_steps_are_done_once(folder: Path) -> None:
     """A finished step is skipped, and so is everything once the run is finished."""
-    assert "planned 6 steps that read and 2" in well(
+    assert "planned 6 steps to index, 2 steps to pair\n" in well(
         folder, *PAIR, "--range-size", "1KB", "--parts", "2", "rows.jsonl"
     )
-    assert "map: 3 steps done\n" in well(folder, "shards", "map", "out", "0/2")
-    assert "map: 3 steps done, 3 were done before\n" in well(folder, "shards", "map", "out")
-    assert "reduce: 2 steps done\n" in well(folder, "shards", "reduce", "out")
-    assert "30 pairs" not in well(folder, "shards", "reduce", "out")
+    assert "round 1 (index): 3 steps done\n" in well(folder, "shards", "1", "out", "0/2")
+    assert "round 1 (index): 3 steps done, 3 were done before\n" in well(
+        folder, "shards", "1", "out"
+    )
+    assert "round 2 (pair): 2 steps done\n" in well(folder, "shards", "2", "out")
+    assert "30 pairs" not in well(folder, "shards", "2", "out")
     assert "pairs               30" in well(folder, "shards", "finish", "out")
     assert not (folder / "out" / WORK).exists()
-    for step in ("map", "reduce", "finish"):
+    for step in ("1", "2", "finish"):
         assert well(folder, "shards", step, "out") == "out is finished: nothing to do\n"
 
 
 def test_a_step_needs_those_before_it(folder: Path) -> None:
     """The hint names the first missing step, with a command that runs it."""
     well(folder, *PAIR, "--range-size", "1KB", "--parts", "2", "rows.jsonl")
-    well(folder, "shards", "map", "out", "1/2")
-    for step in ("reduce", "finish"):
+    well(folder, "shards", "1", "out", "1/2")
+    for step in ("2", "finish"):
         said = refused(folder, "shards", step, "out")
-        assert "step map 0/6 is not done" in said
+        assert "step 0/6 of round 1 is not done" in said
     command = said.partition("hint: `")[2].partition("`")[0]
     well(folder, *command.split()[1:])
-    assert "step map 2/6 is not done" in refused(folder, "shards", "reduce", "out")
-    well(folder, "shards", "map", "out")
-    well(folder, "shards", "reduce", "out", "1/2")
-    assert "step reduce 0/2 is not done" in refused(folder, "shards", "finish", "out")
+    assert "step 2/6 of round 1 is not done" in refused(folder, "shards", "2", "out")
+    well(folder, "shards", "1", "out")
+    well(folder, "shards", "2", "out", "1/2")
+    assert "step 0/2 of round 2 is not done" in refused(folder, "shards", "finish", "out")
 
 
 def test_the_same_command_goes_on(folder: Path) -> None:
     """The same command keeps finished steps; another command starts again."""
     words = (*PAIR, "--range-size", "1KB", "rows.jsonl")
     well(folder, *words)
-    well(folder, "shards", "map", "out")
+    well(folder, "shards", "1", "out")
     well(folder, *words)
-    assert "0 steps done, 6 were done before" in well(folder, "shards", "map", "out")
+    assert "0 steps done, 6 were done before" in well(folder, "shards", "1", "out")
     well(folder, *words, "--min-gap", "2")
-    assert "6 steps done\n" in well(folder, "shards", "map", "out")
+    assert "6 steps done\n" in well(folder, "shards", "1", "out")
 
 
 def test_another_run_replaces_the_parts(folder: Path) -> None:
@@ -180,20 +186,20 @@ def test_an_input_that_changed_is_noticed(folder: Path) -> None:
     """A change is noticed in any step, and so is an added file that the command would read."""
     well(folder, *PAIR, "rows.jsonl")
     write(folder / "rows.jsonl", 93)
-    done = prefpairs(folder, "shards", "map", "out")
+    done = prefpairs(folder, "shards", "1", "out")
     assert (done.returncode, done.stderr.partition("\n")[0]) == (
         1,
         "error: rows.jsonl changed while it was being read",
     )
     well(folder, *PAIR, "rows.jsonl")
-    well(folder, "shards", "map", "out")
+    well(folder, "shards", "1", "out")
     os.utime(folder / "rows.jsonl", (1, 1))
-    assert prefpairs(folder, "shards", "reduce", "out").returncode == 1
+    assert prefpairs(folder, "shards", "2", "out").returncode == 1
     (folder / "many").mkdir()
     write(folder / "many" / "a.jsonl", 9)
     well(folder, *PAIR, "many")
     write(folder / "many" / "b.jsonl", 9)
-    assert "b.jsonl changed" in prefpairs(folder, "shards", "map", "out").stderr
+    assert "b.jsonl changed" in prefpairs(folder, "shards", "1", "out").stderr
 
 
 def test_a_bad_row_fails_its_step_with_its_line(folder: Path) -> None:
@@ -202,7 +208,7 @@ def test_a_bad_row_fails_its_step_with_its_line(folder: Path) -> None:
     lines[70] = lines[70].replace('"score": 1', '"score": "1"')
     (folder / "rows.jsonl").write_text("\n".join(lines))
     well(folder, *PAIR, "--range-size", "1KB", "rows.jsonl")
-    done = prefpairs(folder, "shards", "map", "out")
+    done = prefpairs(folder, "shards", "1", "out")
     assert done.returncode == 1
     assert 'rows.jsonl:71: score is "1", expected a number' in done.stderr
     assert "--cast-score" in done.stderr
@@ -216,8 +222,8 @@ def test_too_many_bad_rows_fail_the_run(folder: Path) -> None:
     (folder / "rows.jsonl").write_text("\n".join(lines))
     words = (*PAIR, "--range-size", "1KB", "--on-error", "skip", "rows.jsonl", "--max-errors")
     well(folder, *words, "2")
-    well(folder, "shards", "map", "out")
-    well(folder, "shards", "reduce", "out")
+    well(folder, "shards", "1", "out")
+    well(folder, "shards", "2", "out")
     done = prefpairs(folder, "shards", "finish", "out")
     assert done.returncode == 1
     assert "rows.jsonl:6" in done.stderr
@@ -234,8 +240,8 @@ def test_two_readings_end_the_run_before_a_part_appears(folder: Path) -> None:
         (folder / name).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     assert "some rows have" in refused(folder, "pair", "--order", "key", "a.jsonl", "b.jsonl")
     well(folder, *PAIR, "--range-size", "500B", "a.jsonl", "b.jsonl")
-    well(folder, "shards", "map", "out")
-    well(folder, "shards", "reduce", "out")
+    well(folder, "shards", "1", "out")
+    well(folder, "shards", "2", "out")
     said = refused(folder, "shards", "finish", "out")
     assert 'b.jsonl: some rows have "answer" alone, and others next to "output"' in said
     assert [path.name for path in (folder / "out").iterdir()] == [WORK]
@@ -248,8 +254,8 @@ def test_nothing_came_out(folder: Path) -> None:
     """Exits 3 with the summary, as without a runner; --allow-empty and gates apply."""
     words = (*PAIR, "--min-gap", "9", "rows.jsonl")
     well(folder, *words)
-    well(folder, "shards", "map", "out")
-    well(folder, "shards", "reduce", "out")
+    well(folder, "shards", "1", "out")
+    well(folder, "shards", "2", "out")
     done = prefpairs(folder, "shards", "finish", "out")
     assert done.returncode == 3
     assert "the result has no pairs" in done.stderr
@@ -257,8 +263,8 @@ def test_nothing_came_out(folder: Path) -> None:
     well(folder, *words, "--allow-empty")
     do_all(folder)
     well(folder, *PAIR, "rows.jsonl", "--require", "pairs>=31", "--summary", "counts.json")
-    well(folder, "shards", "map", "out")
-    well(folder, "shards", "reduce", "out")
+    well(folder, "shards", "1", "out")
+    well(folder, "shards", "2", "out")
     assert prefpairs(folder, "shards", "finish", "out").returncode == 4
     assert json.loads((folder / "counts.json").read_text())["pairs"] == 30
 
@@ -266,9 +272,9 @@ def test_nothing_came_out(folder: Path) -> None:
 def test_candidates_that_got_lost_between_steps_are_noticed(folder: Path) -> None:
     """Each part must have as many candidates as were found for it."""
     well(folder, *PAIR, "--range-size", "1KB", "--parts", "1", "rows.jsonl")
-    well(folder, "shards", "map", "out")
-    well(folder, "shards", "reduce", "out")
-    (path,) = (folder / "out" / WORK).glob("*/reduce/00000/done")
+    well(folder, "shards", "1", "out")
+    well(folder, "shards", "2", "out")
+    (path,) = (folder / "out" / WORK).glob("*/2/00000/done")
     version, receipt = msgspec.msgpack.decode(path.read_bytes())
     path.write_bytes(msgspec.msgpack.encode((version, [receipt[0] - 1, *receipt[1:]])))
     done = prefpairs(folder, "shards", "finish", "out")
@@ -282,14 +288,14 @@ def test_another_version_is_refused(folder: Path) -> None:
     plan = folder / "out" / WORK / "plan.json"
     text = plan.read_text()
     plan.write_text(text.replace('"prefpairs": "', '"prefpairs": "9.'))
-    assert "prefpairs 9." in refused(folder, "shards", "map", "out")
+    assert "prefpairs 9." in refused(folder, "shards", "1", "out")
     plan.write_text(text)
-    well(folder, "shards", "map", "out")
-    (receipt,) = (folder / "out" / WORK).glob("*/map/*/done")
+    well(folder, "shards", "1", "out")
+    (receipt,) = (folder / "out" / WORK).glob("*/1/*/done")
     content = receipt.read_bytes()
     version = content[2 : 2 + (content[1] & 31)]
     receipt.write_bytes(content.replace(version, version[:-1] + b"9", 1))
-    assert "all steps need the same version" in refused(folder, "shards", "reduce", "out")
+    assert "all steps need the same version" in refused(folder, "shards", "2", "out")
 
 
 def test_a_plan_runs_no_other_command(folder: Path) -> None:
@@ -297,7 +303,7 @@ def test_a_plan_runs_no_other_command(folder: Path) -> None:
     well(folder, *PAIR, "rows.jsonl")
     plan = folder / "out" / WORK / "plan.json"
     plan.write_text(plan.read_text().replace('"pair"', '"submit"', 1))
-    done = prefpairs(folder, "shards", "map", "out")
+    done = prefpairs(folder, "shards", "1", "out")
     assert (done.returncode, "no command that has steps" in done.stderr) == (1, True)
 
 
@@ -305,15 +311,43 @@ def test_a_folder_that_was_moved_is_refused(folder: Path) -> None:
     """Rejects a moved folder, since the results would go to its old place."""
     well(folder, *PAIR, "rows.jsonl")
     (folder / "out").rename(folder / "elsewhere")
-    assert "were planned for" in refused(folder, "shards", "map", "elsewhere")
-    assert "there is no plan of steps" in refused(folder, "shards", "map", "out")
+    assert "were planned for" in refused(folder, "shards", "1", "elsewhere")
+    assert "there is no plan of steps" in refused(folder, "shards", "1", "out")
+
+
+def test_parts_of_a_split_are_like_its_files(folder: Path) -> None:
+    """`split --like` and `export` read the parts of an earlier split, each for its side."""
+    well(folder, "pair", "-q", "rows.jsonl", "-o", "pairs.jsonl")
+    words = ("split", "--test-fraction", "0.2", "pairs.jsonl", "--out-dir")
+    well(folder, *words, "out", "--runner", "shards", "--range-size", "1KB")
+    do_all(folder)
+    assert [*(folder / "out").glob("train-*")]
+    again = ("split", "-q", "--seed", "3", "--like", "out", "pairs.jsonl", "--out-dir", "again")
+    well(folder, *again)
+    well(folder, "export", "-q", "--to", "trl", "out", "--out-dir", "trl")
+    for side in ("train", "val", "test"):
+        parts = sorted((folder / "out").glob(f"{side}-*"))
+        joined = b"".join(part.read_bytes() for part in parts)
+        assert joined
+        assert (folder / "again" / f"{side}.jsonl").read_bytes() == joined
+        exported = (folder / "trl" / f"{side}.jsonl").read_bytes()
+        assert exported.count(b"\n") == joined.count(b"\n")
+    assert "test-00000-of-00010.jsonl is a file of another" in refused(folder, *words, "out")
+
+
+@pytest.mark.parametrize("number", ["map", "0", "3", "-1"])
+def test_rounds_are_checked(number: str, folder: Path) -> None:
+    """A round must be one that was planned."""
+    well(folder, *PAIR, "rows.jsonl")
+    said = refused(folder, "shards", "--", number, "out")
+    assert "there is no round" in said or "expected the number of a round" in said
 
 
 @pytest.mark.parametrize("share", ["1", "2/2", "0/0", "-1/3", "a/b"])
 def test_shares_are_checked(share: str, folder: Path) -> None:
     """A share must be one of a number of shares, such as 3/8."""
     well(folder, *PAIR, "rows.jsonl")
-    assert "expected a share" in refused(folder, "shards", "map", "out", "--", share)
+    assert "expected a share" in refused(folder, "shards", "1", "out", "--", share)
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ ALLOWED = {
 FIELDS = {
     "driver.py": "what a plan makes",
     "engine/runners/count_steps.py": "what a plan makes",
-    "engine/runners/piece_steps.py": "what a plan makes",
+    "engine/runners/write_rows.py": "what a plan makes",
     "cli/run_with_summary.py": "what a plan makes",
     "plan/__init__.py": "what a plan makes",
     "chat/template.py": "the extra that installs tokenizers",

@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "scripts"))
 
-from simulate_run import Job, Step, map_steps, reduce_steps, report, simulated
+from simulate_run import Job, Step, index_steps, pair_steps, report, simulated
 
 QUICK = Job(nodes=2, cores=2, slow=0, delay=0)
 
@@ -20,7 +20,7 @@ def step(seconds: float = 0.01, read: float = 0, written: float = 0, requests: f
 
 def wall(job: Job, *steps: Step) -> float:
     """The seconds that steps take, to a tenth."""
-    return round(simulated("map", steps, job).wall, 1)
+    return round(simulated("round 1", steps, job).wall, 1)
 
 
 def test_each_core_does_a_step_at_a_time() -> None:
@@ -54,7 +54,7 @@ def test_a_scheduler_starts_steps_one_after_the_other() -> None:
 
 def test_a_hot_prompt_is_in_one_part() -> None:
     """The step of its part takes more memory and time; no other step does."""
-    plain, hot = reduce_steps(Job(hot=0)), reduce_steps(Job(hot=0.5))
+    plain, hot = pair_steps(Job(hot=0)), pair_steps(Job(hot=0.5))
     assert sorted(each.memory for each in hot)[-2] < plain[0].memory
     assert max(each.memory for each in hot) > 100 * plain[0].memory
     assert max(each.seconds for each in hot) > max(each.seconds for each in plain) + 100
@@ -63,10 +63,10 @@ def test_a_hot_prompt_is_in_one_part() -> None:
 def test_all_of_the_input_is_read_once() -> None:
     """The ranges make up the input, and the columns and receipts that are written are read."""
     job = Job(terabytes=2)
-    assert sum(each.read for each in map_steps(job)) == pytest.approx(2e12)
-    columns = sum(each.written for each in map_steps(job))
+    assert sum(each.read for each in index_steps(job)) == pytest.approx(2e12)
+    columns = sum(each.written for each in index_steps(job))
     texts = sum(2 * job.pairs / 1000 * 4096 for _ in range(1000))
-    read = sum(each.read for each in reduce_steps(job))
+    read = sum(each.read for each in pair_steps(job))
     assert read == pytest.approx(columns + texts + 999 * 1000 * 1000 * 24)
 
 

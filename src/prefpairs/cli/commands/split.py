@@ -5,6 +5,7 @@ from prefpairs.engine.reference_files import earlier_files, with_earlier_sides
 from prefpairs.plan import Plan
 from prefpairs.plan.export_plan import ForTarget
 from prefpairs.plan.input_plan import PairInputPlan, TempDir
+from prefpairs.plan.runner_plan import RunnerPlan
 from prefpairs.plan.write_plan import WriteSides
 from prefpairs.stages.split import Split
 from prefpairs.targets.export_options import ExportOptions
@@ -18,6 +19,7 @@ def split(
     form: ExportOptions,
     temp: TempDir,
     write: WriteSides,
+    runner: RunnerPlan,
 ) -> None:
     """Split pairs into train.jsonl, val.jsonl and test.jsonl, without leaks.
 
@@ -51,6 +53,7 @@ def split(
             references=trainer.references(form),
             replaceable=earlier_files(sides),
             write=write,
+            runner=runner,
             temp_dir=temp.temp_dir,
         )
     )

@@ -2,67 +2,94 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
 
 from prefpairs.engine.decide import may_flood
 from prefpairs.engine.row_reader import Rows
-from prefpairs.engine.runners.map_step import PieceReceipt
-from prefpairs.engine.runners.piece_steps import IS_EMPTY, RowsReceipt, add_stages
-from prefpairs.engine.runners.reduce_step import PartReceipt, Written, not_done, pieces_of
-from prefpairs.engine.runners.step_plan import Piece, Work, reduce_name
+from prefpairs.engine.runners.count_keys import keys_of_sides
+from prefpairs.engine.runners.index_candidates import PieceReceipt
+from prefpairs.engine.runners.pair_bucket import PairReceipt, pieces_of
+from prefpairs.engine.runners.phases import PAIR, Phase, step_name
+from prefpairs.engine.runners.step_output import Written, Wrote, add_stages
+from prefpairs.engine.runners.step_plan import Piece, Work
+from prefpairs.engine.runners.write_rows import IS_EMPTY, RowsReceipt
 from prefpairs.engine.source_choice import Formats
+from prefpairs.engine.stage_runner import note_empty_sides
 from prefpairs.errors import BadInput, BadRecord, NothingCameOut, TooManyPairs, TwoReadings
 from prefpairs.fields.cross_row_facts import CrossRowFacts
-from prefpairs.ledger import FIRST_FEW, Ledger
+from prefpairs.ledger import FIRST_FEW, Ledger, StageCounts
 from prefpairs.plan import ReadPlan
 from prefpairs.sources import SOURCES
 from prefpairs.sources.detect import PAIRS
+from prefpairs.stages.split import SplitFacts
 from prefpairs.strategies.options import MOST_PAIRS
 
-T = TypeVar("T")
 
+def count_all(work: Work, ledger: Ledger) -> list[tuple[str, Written]]:
+    """Add up what all steps counted; raises what only all steps together show.
 
-def count_all(work: Work, ledger: Ledger) -> list[Written]:
-    """Add up what all steps counted; raises what only all steps together show."""
+    The files of the results, each with the folder of its step.
+    """
     plan = work.plan
-    counted = _count_rows(work, ledger) if plan.pair is None else _count_pairing(work, ledger)
+    for phase in work.phases:
+        wrote = (_count_pairing if phase.kind == PAIR else _count_rows)(work, phase, ledger)
     came_out = ledger.candidates_kept if plan.makes == "candidates" else ledger.pairs
     if not came_out and not plan.write.allow_empty:
         raise NothingCameOut(plan.makes.removesuffix("s"))
-    return counted
+    last = work.phases[-1]
+    return [
+        (step_name(last.last, step), file)
+        for step, written in enumerate(wrote)
+        for file in written.files
+    ]
 
 
-def _count_rows(work: Work, ledger: Ledger) -> list[Written]:
-    """Count the steps of a command that treats every row alike."""
-    parts = [_receipt_of(work, part, RowsReceipt) for part in range(work.steps.parts)]
+def _count_rows(work: Work, phase: Phase, ledger: Ledger) -> list[Wrote]:
+    """Count the steps of a phase that treats every row alike."""
+    parts = [*work.receipts(phase, 1, RowsReceipt)]
     pieces = zip(work.steps.pieces, parts, strict=True)
     _count_pieces(
         work,
         ledger,
         (found for planned, part in pieces for found in zip(planned, part.pieces, strict=True)),
     )
-    for part in parts:
-        ledger.add_pair_counts(part.counts)
-        add_stages(ledger, part.stages)
-    return [part.written for part in parts]
+    return _count_wrote(work, phase, ledger, [part.wrote for part in parts])
 
 
-def _count_pairing(work: Work, ledger: Ledger) -> list[Written]:
+def _count_pairing(work: Work, phase: Phase, ledger: Ledger) -> list[Wrote]:
     """Count the steps of `pair`."""
     plan = work.plan.pair
     assert plan is not None
-    facts = _count_pieces(work, ledger, ((piece, found) for _, piece, found in pieces_of(work)))
-    parts = [*_parts(work)]
-    for part in parts:
-        ledger.add_pair_counts(part.counts)
-        ledger.groups_of_several_tasks += part.groups_of_several_tasks
+    found = pieces_of(work, phase)
+    facts = _count_pieces(work, ledger, ((piece, receipt) for _, piece, receipt in found))
+    parts = [*_parts(work, phase)]
+    wrote = _count_wrote(work, phase, ledger, [part.wrote for part in parts])
+    ledger.groups_of_several_tasks = sum(part.groups_of_several_tasks for part in parts)
     repeated = sum(part.repeated_items for part in parts)
     if repeated:
         ledger.noticed["repeated_item_id"] += repeated
     facts.check_answers(lambda: sum(part.constant_groups for part in parts))
-    if may_flood(plan) and ledger.pairs > MOST_PAIRS:
-        raise TooManyPairs(ledger.pairs, MOST_PAIRS)
-    return [part.written for part in parts]
+    made = sum(part.pairs for part in parts)
+    if may_flood(plan) and made > MOST_PAIRS:
+        raise TooManyPairs(made, MOST_PAIRS)
+    return wrote
+
+
+def _count_wrote(work: Work, phase: Phase, ledger: Ledger, wrote: list[Wrote]) -> list[Wrote]:
+    """Count what the last round of a phase wrote."""
+    stages: list[StageCounts] = []
+    sides, fields = Counter[str](), SplitFacts()
+    for step in wrote:
+        ledger.add_pair_counts(step.counts)
+        add_stages(stages, step.stages)
+        sides.update(step.sides)
+        fields.add_fields(step.fields)
+    ledger.stages += stages
+    split = phase.plan.split
+    if split is not None:
+        ledger.sides = {side: sides[side] for side in split.sides}
+        split.note(keys_of_sides(work, phase, wrote), fields, stages[-1])
+        note_empty_sides(phase.plan, ledger)
+    return wrote
 
 
 def _count_pieces(
@@ -125,23 +152,14 @@ def _add_piece(ledger: Ledger, label: str, receipt: PieceReceipt) -> None:
             ledger.first_bad.append((place, error))
 
 
-def _parts(work: Work) -> Iterator[PartReceipt]:
+def _parts(work: Work, phase: Phase) -> Iterator[PairReceipt]:
     """The receipt of every part; raises if one is missing, or has not the candidates it should."""
     expected = Counter[int]()
-    for _, _, receipt in pieces_of(work):
+    for _, _, receipt in pieces_of(work, phase):
         for bucket, place in receipt.slices.items():
             expected[bucket] += place.candidates
-    for part in range(work.steps.parts):
-        found = _receipt_of(work, part, PartReceipt)
+    for part, found in enumerate(work.receipts(phase, 1, PairReceipt)):
         if found.candidates != expected[part]:
             problem = f"part {part} has {found.candidates} candidates, not {expected[part]}"
             raise BadInput(work.results, problem, "remove it, and begin again")
         yield found
-
-
-def _receipt_of(work: Work, part: int, kind: type[T]) -> T:
-    """The receipt of a part; raises if it is missing."""
-    found = work.receipt(reduce_name(part), kind)
-    if found is None:
-        raise not_done(work, "reduce", part, work.steps.parts)
-    return found

@@ -1,12 +1,14 @@
 """What cannot be done in steps that do not know of each other, with the reason."""
 
+import os
 from collections.abc import Iterator
 
 from prefpairs.errors import UsageError
 from prefpairs.files.standard_output import STDOUT
 from prefpairs.plan import PairPlan, Plan
+from prefpairs.stages.split import Split
 
-DISTRIBUTABLE = (["pair"], ["extract"], ["filter"], ["sample"])
+DISTRIBUTABLE = (["pair"], ["extract"], ["filter"], ["sample"], ["split"])
 """The commands that can be done in steps."""
 
 _LOCAL = "use --runner local"
@@ -38,6 +40,17 @@ def _obstacles(plan: Plan) -> Iterator[Obstacle]:
             problem = f"{stage.name} compares the pairs of the whole input"
             is_sample = stage.name == "sample"
             yield problem, "use --runner local, or --fraction" if is_sample else _LOCAL
+    if plan.split is not None:
+        yield from _obstacles_of_split(plan, plan.split)
+
+
+def _obstacles_of_split(plan: Plan, split: Split) -> Iterator[Obstacle]:
+    if split.exact:
+        yield "--exact needs the number of pairs of each key", "leave it out, or use --runner local"
+    results = os.path.realpath(plan.write.out_dir or "")
+    if split.like is not None and os.path.realpath(split.like) == results:
+        problem = "steps read the earlier split until the new one is complete"
+        yield problem, "--out-dir NEW_DIR, not the one of --like"
 
 
 def _obstacles_of_pairing(plan: PairPlan) -> Iterator[Obstacle]:

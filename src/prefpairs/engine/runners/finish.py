@@ -9,9 +9,10 @@ from prefpairs import __version__
 from prefpairs.engine.manifest import FileModel, ManifestModel, read_manifest
 from prefpairs.engine.required_counts import read_gates
 from prefpairs.engine.runners.count_steps import count_all
-from prefpairs.engine.runners.map_step import bad_rows_name
-from prefpairs.engine.runners.reduce_step import Written
-from prefpairs.engine.runners.step_plan import WORK, Stamped, Work, map_name, reduce_name
+from prefpairs.engine.runners.index_candidates import bad_rows_name
+from prefpairs.engine.runners.phases import ROWS, step_name
+from prefpairs.engine.runners.step_output import Written
+from prefpairs.engine.runners.step_plan import WORK, Stamped, Work
 from prefpairs.errors import BadInput, FileError, PrefpairsError, UsageError
 from prefpairs.files.file_system import is_file
 from prefpairs.files.output import open_output, write_file
@@ -35,7 +36,7 @@ def finish(work: Work, ledger: Ledger, counts: Counts) -> None:
     """Account for all that was read, and put the results into place."""
     write = work.plan.write
     try:
-        written = [*enumerate(count_all(work, ledger))]
+        written = count_all(work, ledger)
         for gate in read_gates(write.require or [], dict(counts())):
             gate.check(dict(counts()))
     except PrefpairsError:
@@ -82,16 +83,16 @@ def _outputs(folder: str) -> list[str]:
     return []
 
 
-def _replace_results(work: Work, written: Sequence[tuple[int, Written]]) -> None:
+def _replace_results(work: Work, written: Sequence[tuple[str, Written]]) -> None:
     """Move all parts to their place, and remove those of an earlier run."""
     folder = work.results
     old = {*_outputs(folder)} - {file.name for _, file in written}
     remove_file(os.path.join(folder, MANIFEST))
     for name in old:
         remove_file(os.path.join(folder, name))
-    for part, file in written:
+    for step, file in written:
         path = os.path.join(folder, file.name)
-        work.folder.move(f"{reduce_name(part)}/{file.name}", path)
+        work.folder.move(f"{step}/{file.name}", path)
         if not is_file(path) or os.path.getsize(path) != file.size:
             raise FileError(path, "it is not what its step wrote: another program changed it")
 
@@ -102,10 +103,12 @@ def _join_bad_rows(work: Work) -> None:
     if path is None:
         return
     with open_output(path, work.plan.read.inputs) as output:
-        name_of = map_name if work.plan.pair is not None else reduce_name
+        first = work.phases[0]
+        reading = first.last if first.kind == ROWS else first.first
         for step, pieces in enumerate(work.steps.pieces):
             for number in range(len(pieces)):
-                output.write(work.folder.read(f"{name_of(step)}/{bad_rows_name(number)}") or b"")
+                name = f"{step_name(reading, step)}/{bad_rows_name(number)}"
+                output.write(work.folder.read(name) or b"")
 
 
 def _options(group: Any) -> dict[str, Any]:
@@ -125,6 +128,8 @@ def _manifest(work: Work, written: Sequence[Written], counts: Mapping[str, Any])
         stages["pair"] = _options(asked)
     for stage in plan.stages:
         stages[stage.name] = _options(stage)
+    if plan.split is not None:
+        stages[plan.split.name] = _options(plan.split)
     model = ManifestModel(
         manifest=1,
         prefpairs=__version__,

@@ -1,8 +1,7 @@
 """The steps of a run, and the folder in which they leave what they found.
 
-Steps of the first kind read a part of the input; those of the second kind write a part of the
-output. All that a step needs is in `plan.json` and in the files of earlier steps, so it can run in
-any process, on any machine that sees the files. `finish` puts the results into place.
+All that a step needs is in `plan.json` and in the files of earlier rounds, so it can run in any
+process, on any machine that sees the files. `finish` puts the results into place.
 """
 
 import os
@@ -11,11 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from shlex import quote
 from typing import Any, TypeVar, cast
 
 import msgspec
 
 from prefpairs import __version__
+from prefpairs.engine.runners.phases import Phase, phases_of, step_name
 from prefpairs.errors import BadInput, FileError, InputChanged, UsageError
 from prefpairs.files.file_system import errors_named, is_file
 from prefpairs.files.input_file import Input
@@ -25,7 +26,7 @@ from prefpairs.files.work_folder import WorkFolder
 from prefpairs.model.identity import IDENTITY_VERSION
 from prefpairs.plan import Plan
 
-FORMAT = 1
+FORMAT = 2
 WORK = ".shards"
 """The folder of the steps, within the one that the results go to."""
 
@@ -71,9 +72,9 @@ class StepPlan(msgspec.Struct, frozen=True, kw_only=True):
     references: list[Stamped]
     """Files that are read besides the inputs."""
     pieces: list[list[Piece]]
-    """What each step of the first kind reads."""
+    """What each step of the first round reads."""
     parts: int
-    """How many steps of the second kind there are."""
+    """How many buckets `pair` has."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,11 @@ class Work:
         """The folder of the steps' files."""
         digest = blake2b(msgspec.json.encode(self.steps), digest_size=16).hexdigest()
         return WorkFolder(os.path.join(self.results, WORK, digest))
+
+    @cached_property
+    def phases(self) -> Sequence[Phase]:
+        """The phases of the run."""
+        return phases_of(self.plan, len(self.steps.pieces), self.steps.parts)
 
     def write_receipt(self, name: str, receipt: Any) -> None:
         """Write the receipt of a step, which says that the step is done."""
@@ -116,22 +122,25 @@ class Work:
             raise other_version(path, version)
         return cast("T", receipt)
 
-
-def map_name(step: int) -> str:
-    """The folder of a step of the first kind."""
-    return f"map/{step:05}"
-
-
-def reduce_name(part: int) -> str:
-    """The folder of a step of the second kind."""
-    return f"reduce/{part:05}"
+    def receipts(self, phase: Phase, place: int, kind: type[T]) -> Iterator[T]:
+        """The receipts of all steps of a round of a phase; raises if a step is not done."""
+        number, steps = phase.first + place, phase.sizes[place]
+        for step in range(steps):
+            found = self.receipt(step_name(number, step), kind)
+            if found is None:
+                folder = quote(self.results)
+                problem = f"{folder}: step {step}/{steps} of round {number} is not done"
+                hint = f"`prefpairs shards {number} {folder} {step}/{steps}` does it"
+                raise UsageError(problem, hint)
+            yield found
 
 
 def step_plan(plan: Plan, command: Sequence[str], directory: str) -> StepPlan:
     """Divide the work of a plan into steps."""
     inputs = plan.read.inputs
     beside = [given.beside[1] for given in inputs if given.beside is not None]
-    references = [*beside, *(given.path for given in plan.references)]
+    besides = [*plan.references, *plan.replaceable]
+    references = [*beside, *(given.path for given in besides)]
     stamped = [_stamped(given.path) for given in inputs]
     size = plan.runner.bytes_per_step or max(
         _LEAST, sum(given.size for given in stamped) // _MOST_STEPS

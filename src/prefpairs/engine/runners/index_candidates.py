@@ -1,4 +1,4 @@
-"""Steps of the first kind: pieces of the input are indexed, and their columns put into buckets."""
+"""Steps that index pieces of the input, and divide the columns of candidates into buckets."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,8 @@ from prefpairs.engine.candidate_reader import (
 from prefpairs.engine.native import core_for
 from prefpairs.engine.native_index import NativeIndexer
 from prefpairs.engine.runners.bucket_columns import slices_of
-from prefpairs.engine.runners.step_plan import Piece, Work, map_name
+from prefpairs.engine.runners.phases import Phase, step_name
+from prefpairs.engine.runners.step_plan import Piece, Work
 from prefpairs.errors import DataError, UsageError
 from prefpairs.fields.choose_field import Fact
 from prefpairs.files.file_transaction import FileTransaction
@@ -123,9 +124,9 @@ class _Indexed(NamedTuple):
     lines_before: int
 
 
-def run_map(work: Work, step: int) -> None:
+def index_candidates(work: Work, phase: Phase, step: int) -> None:
     """Index the pieces of a step; columns first, then the receipt."""
-    name = map_name(step)
+    name = step_name(phase.first, step)
     work.folder.create(name)
     receipts: list[PieceReceipt] = []
     spools = not all(piece.lines for piece in work.steps.pieces[step])

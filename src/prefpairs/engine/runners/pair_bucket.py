@@ -1,79 +1,63 @@
-"""Steps of the second kind: the candidates of a bucket are paired, and the pairs written."""
+"""Steps that pair the candidates of a bucket, and write the pairs."""
 
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from shlex import quote
 
 import msgspec
 
 from prefpairs.engine.candidate_reader import PairReceiver
 from prefpairs.engine.candidate_store import CandidateStore
-from prefpairs.engine.pair_io import WHOLE, open_sink
+from prefpairs.engine.pair_io import open_sink
 from prefpairs.engine.pairs_from_candidates import PairsFromCandidates
 from prefpairs.engine.runners.bucket_columns import RowsCompared, Slice, join_slice
-from prefpairs.engine.runners.map_step import (
+from prefpairs.engine.runners.index_candidates import (
     COLUMNS,
     SPOOL,
     PieceReceipt,
     opened_piece,
 )
-from prefpairs.engine.runners.step_plan import Piece, Work, map_name, reduce_name
-from prefpairs.errors import BadInput, UsageError
+from prefpairs.engine.runners.phases import Phase, step_name
+from prefpairs.engine.runners.step_output import StepOutput, Wrote, write_output
+from prefpairs.engine.runners.step_plan import Piece, Work
+from prefpairs.engine.stage_runner import put_through_stages
+from prefpairs.errors import BadInput
 from prefpairs.fields.make_candidate import read_candidate
 from prefpairs.files.fetch_records import RecordFile
 from prefpairs.files.file_system import errors_named
-from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.input_file import Input
-from prefpairs.files.output import open_output
-from prefpairs.ledger import Ledger, PairCounts
+from prefpairs.ledger import PAIRING, Ledger
 from prefpairs.plan import PairPlan
 
 
-class Written(msgspec.Struct, array_like=True):
-    """A file of a part."""
-
-    name: str
-    size: int
-    sha256: str
-    records: int
-
-
-class PartReceipt(msgspec.Struct, array_like=True):
+class PairReceipt(msgspec.Struct, array_like=True):
     """What became of a bucket."""
 
     candidates: int
-    counts: PairCounts
+    pairs: int
+    """How many were made; stages may drop some of them."""
     constant_groups: int
     repeated_items: int
     groups_of_several_tasks: int
-    written: Written
+    wrote: Wrote
 
 
-def pieces_of(work: Work) -> Iterator[tuple[int, Piece, PieceReceipt]]:
+def pieces_of(work: Work, phase: Phase) -> Iterator[tuple[int, Piece, PieceReceipt]]:
     """Every piece of the input with its step and what was found in it; raises if one is missing."""
-    for step, pieces in enumerate(work.steps.pieces):
-        found = work.receipt(map_name(step), list[PieceReceipt])
-        if found is None:
-            raise not_done(work, "map", step, len(work.steps.pieces))
+    receipts = work.receipts(phase, 0, list[PieceReceipt])
+    for step, (pieces, found) in enumerate(zip(work.steps.pieces, receipts, strict=True)):
         for piece, receipt in zip(pieces, found, strict=True):
             yield step, piece, receipt
-
-
-def not_done(work: Work, kind: str, step: int, steps: int) -> UsageError:
-    """The error of a step that comes before another one, which must be run first."""
-    folder = quote(work.results)
-    problem = f"{folder}: step {kind} {step}/{steps} is not done"
-    return UsageError(problem, f"`prefpairs shards {kind} {folder} {step}/{steps}` does it")
 
 
 class BucketStore(CandidateStore):
     """The candidates of one bucket, as the steps before found them."""
 
-    def __init__(self, work: Work, plan: PairPlan, bucket: int) -> None:
+    def __init__(self, work: Work, phase: Phase, plan: PairPlan, bucket: int) -> None:
         super().__init__(plan)
         self.compared = RowsCompared()
         self._work = work
+        self._phase = phase
         self._bucket = bucket
         self._numbers: dict[tuple[str, int], int] = {}
         """The numbers of record files: of inputs, and of the spools of steps."""
@@ -81,10 +65,10 @@ class BucketStore(CandidateStore):
     def index(self, _: Ledger, __: PairReceiver | None = None) -> None:
         """Read the columns of the bucket from all pieces, in the order of the input."""
         lines_before: dict[int, int] = {}
-        for step, piece, receipt in pieces_of(self._work):
+        for step, piece, receipt in pieces_of(self._work, self._phase):
             place = receipt.slices.get(self._bucket)
             if place is not None:
-                name = f"{map_name(step)}/{COLUMNS}"
+                name = f"{step_name(self._phase.first, step)}/{COLUMNS}"
                 content = self._work.folder.read_at(name, place.offset, place.length)
                 try:
                     found = msgspec.msgpack.decode(content, type=Slice)
@@ -109,49 +93,39 @@ class BucketStore(CandidateStore):
             with opened_piece(self._work, piece, Ledger()) as (_, given):
                 self.begin_file(given)
         else:
-            path = self._work.folder.at(f"{map_name(step)}/{SPOOL}")
+            path = self._work.folder.at(f"{step_name(self._phase.first, step)}/{SPOOL}")
             with errors_named(path):
                 file = RecordFile(Input(path, path), os.stat(path))
             self.columns.begin_file(self.records.add(file, read_candidate))
 
 
-def run_reduce(work: Work, part: int) -> None:
+def pair_bucket(work: Work, phase: Phase, bucket: int) -> None:
     """Write the pairs of a bucket; the receipt comes last."""
-    name, file = reduce_name(part), part_name(part, work.steps.parts)
-    path = work.folder.at(f"{name}/{file}")
-    work.folder.create(name)
-    ledger, plan = Ledger(), work.plan
-    assert plan.pair is not None
-    workers = plan.pair.options.workers or 1
-    pairing = replace(plan.pair, options=replace(plan.pair.options, workers=workers))
-    with (
-        BucketStore(work, pairing, part) as store,
-        FileTransaction(hashed=True) as transaction,
-    ):
-        with (
-            open_output(path, transaction=transaction) as output,
-            open_sink({WHOLE: output}, ledger, plan) as sink,
-        ):
-            PairsFromCandidates(pairing, store, ledger).put_all(sink)
-        store.check()
-        size, sha256 = transaction.digest_of(path)
-    work.write_receipt(
-        name,
-        PartReceipt(
-            len(store.columns),
-            ledger.pair_counts()._replace(example=None),
-            store.columns.constant_groups(),
-            store.compared.repeated_items,
-            store.compared.groups_of_several_tasks,
-            Written(file, size, sha256, ledger.lines_written[WHOLE]),
-        ),
+    assert work.plan.pair is not None
+    workers = work.plan.pair.options.workers or 1
+    plan = replace(work.plan.pair, options=replace(work.plan.pair.options, workers=workers))
+    with BucketStore(work, phase, plan, bucket) as store:
+        made = 0
+
+        def put(out: StepOutput) -> None:
+            nonlocal made
+            pairs = PairsFromCandidates(plan, store, out.ledger)
+            if phase.plan.stages or phase.plan.split is not None:
+                put_through_stages(phase.plan, pairs, out.outputs, out.ledger, out.facts)
+                made = next(stage.found for stage in out.ledger.stages if stage.name != PAIRING)
+            else:
+                with open_sink(out.outputs, out.ledger, phase.plan) as sink:
+                    pairs.put_all(sink)
+                made = out.ledger.pairs
+            store.check()
+
+        wrote = write_output(work, phase, bucket, put)
+    receipt = PairReceipt(
+        len(store.columns),
+        made,
+        store.columns.constant_groups(),
+        store.compared.repeated_items,
+        store.compared.groups_of_several_tasks,
+        wrote,
     )
-
-
-def part_name(part: int, parts: int) -> str:
-    """The name of a file of the results.
-
-    >>> part_name(42, 256)
-    'part-00042-of-00256.jsonl'
-    """
-    return f"part-{part:05}-of-{parts:05}.jsonl"
+    work.write_receipt(step_name(phase.last, bucket), receipt)

@@ -1,0 +1,138 @@
+"""What the last round of a phase writes: pairs that passed all stages, and what was counted."""
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from typing import NamedTuple
+
+import msgspec
+
+from prefpairs.engine.pair_io import WHOLE
+from prefpairs.engine.runners.phases import Phase, step_name
+from prefpairs.engine.runners.step_plan import Work
+from prefpairs.files.file_transaction import FileTransaction
+from prefpairs.files.output import Output
+from prefpairs.ledger import PAIRING, Ledger, PairCounts, StageCounts
+from prefpairs.stages.split import SplitFacts
+from prefpairs.stages.split_sides import SIDES
+
+KEYS = "keys"
+_BYTES = 256
+
+
+class Written(msgspec.Struct, array_like=True):
+    """A file of a part."""
+
+    name: str
+    size: int
+    sha256: str
+    records: int
+
+
+class StageReceipt(msgspec.Struct, array_like=True):
+    """What a stage did with the pairs of a step."""
+
+    name: str
+    found: int
+    dropped: dict[str, int]
+    noticed: dict[str, int]
+
+
+class Wrote(msgspec.Struct, array_like=True):
+    """What a step wrote, and what became of its pairs."""
+
+    files: list[Written]
+    counts: PairCounts
+    stages: list[StageReceipt]
+    sides: dict[str, int]
+    fields: list[str]
+    """Fields of pairs without a key."""
+    keys: list[list[int]]
+    """For each side, how many of its keys begin with each byte; they are in the file `keys`."""
+
+
+class StepOutput(NamedTuple):
+    """Where a step writes, and what it counts."""
+
+    outputs: Mapping[str, Output]
+    ledger: Ledger
+    facts: SplitFacts
+
+
+def write_output(work: Work, phase: Phase, step: int, put: Callable[[StepOutput], None]) -> Wrote:
+    """Open the outputs of a step, and say what came into them."""
+    folder = step_name(phase.last, step)
+    names = _names(phase, step)
+    paths = {side: work.folder.at(f"{folder}/{name}") for side, name in names.items()}
+    work.folder.create(folder)
+    ledger, facts = Ledger(), SplitFacts()
+    with FileTransaction(hashed=True) as transaction:
+        with ExitStack() as opened:
+            outputs = {
+                side: opened.enter_context(work.folder.open(f"{folder}/{name}", transaction))
+                for side, name in names.items()
+            }
+            put(StepOutput(outputs, ledger, facts))
+        files = [
+            Written(names[side], *transaction.digest_of(path), ledger.lines_written[side])
+            for side, path in paths.items()
+        ]
+    keys = []
+    if phase.plan.split is not None:
+        keys = write_keys(work, f"{folder}/{KEYS}", facts)
+    return Wrote(
+        files,
+        ledger.pair_counts()._replace(example=None),
+        stage_receipts(ledger.stages),
+        ledger.sides,
+        facts.fields,
+        keys,
+    )
+
+
+def _names(phase: Phase, step: int) -> dict[str, str]:
+    """The name of the file of each side."""
+    parts, split = phase.sizes[-1], phase.plan.split
+    sides = [WHOLE] if split is None else split.sides
+    return {side: part_name(step, parts, side or "part") for side in sides}
+
+
+def part_name(part: int, parts: int, side: str = "part") -> str:
+    """The name of a file of the results.
+
+    >>> part_name(42, 256), part_name(0, 8, "train")
+    ('part-00042-of-00256.jsonl', 'train-00000-of-00008.jsonl')
+    """
+    return f"{side}-{part:05}-of-{parts:05}.jsonl"
+
+
+def write_keys(work: Work, name: str, facts: SplitFacts) -> list[list[int]]:
+    """Write the keys that were drawn, sorted, side by side; how many begin with each byte."""
+    counted = []
+    with work.folder.open(name) as output:
+        for side in range(len(SIDES)):
+            keys = [] if facts.drawn is None else facts.drawn.drawn_for(side)
+            counts = [0] * _BYTES
+            for key in keys:
+                counts[key[0]] += 1
+            output.write(b"".join(keys))
+            counted.append(counts)
+    return counted
+
+
+def stage_receipts(stages: Iterable[StageCounts]) -> list[StageReceipt]:
+    """The counts of stages, without those of pairing, which are among the counts of groups."""
+    return [
+        StageReceipt(stage.name, stage.found, stage.dropped, stage.noticed)
+        for stage in stages
+        if stage.name != PAIRING
+    ]
+
+
+def add_stages(stages: list[StageCounts], receipts: Iterable[StageCounts | StageReceipt]) -> None:
+    """Add what stages did elsewhere to the same stages here."""
+    for place, receipt in enumerate(receipts):
+        if place == len(stages):
+            stages.append(StageCounts(receipt.name))
+        stages[place].found += receipt.found
+        stages[place].dropped.update(receipt.dropped)
+        stages[place].noticed.update(receipt.noticed)
