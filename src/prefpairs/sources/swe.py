@@ -9,7 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.fields.field_names import OUTPUTS
+from prefpairs.fields.answers_in_row import is_number
+from prefpairs.fields.choose_field import fields_differ
+from prefpairs.fields.field_names import OUTPUTS, SCORES
 from prefpairs.fields.make_candidate import (
     Answer,
     RowOutcome,
@@ -68,13 +70,13 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
     try:
         status = row.get("exit_status")
         check_status(status if isinstance(status, str) else None, options)
-        add_candidate(_answer(row), options, label, reading)
+        add_candidate(_answer(row, options), options, label, reading)
     except Unusable as loss:
         reading.lost.append(loss.reason)
     return reading
 
 
-def _answer(row: Row) -> Answer:
+def _answer(row: Row, options: ReadOptions) -> Answer:
     field = next((name for name in _TALKS if row.get(name) is not None), None)
     if field is None:
         raise Unusable("no_response")
@@ -86,6 +88,8 @@ def _answer(row: Row) -> Answer:
         raise Unusable("no_task")
     verdicts = {name: _verdict(row[name], name) for name in _VERDICTS if name in row}
     score = next(iter(verdicts), _VERDICTS[0])
+    if not options.scores:
+        _check_scores({**row, **verdicts}, score)
     model = next((row[name] for name in ("model", "model_name") if row.get(name)), None)
     return Answer(
         row={**row, **verdicts},
@@ -95,6 +99,14 @@ def _answer(row: Row) -> Answer:
         task=[row["instance_id"], model],
         tools=_tools(row.get("tools")),
     )
+
+
+def _check_scores(row: Row, score: str) -> None:
+    """Raise if a row has another score as well, which differs from its verdict."""
+    others = [name for name in (*_VERDICTS, *SCORES) if is_number(row.get(name))]
+    differing = [name for name in others if row[name] != row.get(score)]
+    if differing and row.get(score) is not None:
+        raise fields_differ("score", [score, *differing])
 
 
 def _messages(talk: Any, field: str) -> list[Message]:

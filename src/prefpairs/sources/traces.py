@@ -93,6 +93,8 @@ def read_trace(record: bytes, score: str | None, with_pairs: bool) -> Trace:
     field = score or "final_reward"
     found = look_up(row, field)
     reward = None if found is MISSING else found
+    if isinstance(reward, str):
+        raise BadField(field, reward, "a JSON number")
     held = RowOutcome()
     for place, pair in enumerate(_pairs_of(row) if with_pairs else []):
         sides = _sides(_trace(row, turns), _embedded(row, pair, place))

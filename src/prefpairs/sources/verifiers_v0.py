@@ -23,7 +23,7 @@ from prefpairs.model.json_codec import decode_object
 from prefpairs.model.message import Text
 from prefpairs.sources.base import RecordReader, Source
 
-_ITS_OWN = frozenset({"is_completed", "stop_condition", "timing", "metrics"})
+_ITS_OWN = frozenset({"is_completed", "stop_condition", "timing", "metrics", "generation_ms"})
 _CUT_OFF = ("timeout_reached", "max_total_completion_tokens_reached", "prompt_too_long")
 """Limits that end a rollout, whatever `is_truncated` says. (`max_turns_reached` is no such limit: a
 rollout of one turn always ends so.)"""

@@ -194,6 +194,14 @@ def test_trouble_of_the_system() -> None:
             "--cast-score reads numbers written as text",
         ),
         (
+            errors.BadField("s", "true", "a number"),
+            "--cast-score reads numbers written as text",
+        ),
+        (
+            errors.BadField("s", "1_0", "a number"),
+            LEAVE_OUT,
+        ),
+        (
             errors.BadField("s", "high", "a number"),
             LEAVE_OUT,
         ),

@@ -16,11 +16,12 @@ from prefpairs.chat.model_spans import ChatRenderer
 from prefpairs.chat.template import TemplateFacts
 from prefpairs.dataset.row_rules import Row
 from prefpairs.engine.pair_io import WHOLE
-from prefpairs.errors import BadRecords, NothingCameOut
+from prefpairs.errors import BadField, BadRecords, NothingCameOut
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Trace
 from prefpairs.plan import InputPlan, Plan, TracePlan
+from prefpairs.sources.traces import read_trace
 from prefpairs.targets import sdpo
 from prefpairs.targets.base import TraceForm, TraceRow
 from prefpairs.targets.sdpo import TARGET
@@ -75,6 +76,14 @@ def test_rewards_that_are_no_numbers(tmp_path: Path) -> None:
     )
     assert [row["reward"] for row in rows] == [None] * 3
     assert ledger.noticed == {"reward_not_finite": 2}
+
+
+def test_rewards_in_quotes() -> None:
+    """They are never cast, so no hint names --cast-score, which export does not have."""
+    record = json.dumps({**TRACE, "final_reward": "0.3"}).encode()
+    with pytest.raises(BadField) as caught:
+        read_trace(record, None, with_pairs=False)
+    assert (caught.value.field, caught.value.expected) == ("final_reward", "a JSON number")
 
 
 @pytest.mark.parametrize(

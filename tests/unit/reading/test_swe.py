@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.errors import BadField
+from prefpairs.errors import BadField, TwoReadings
 from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.input_paths import find_inputs
@@ -138,6 +138,24 @@ def test_verdicts(more: Row, score: float) -> None:
     assert _read(_row(**more)).kept[0].score == score
     assert _read(_row(**more), scores=(("resolved", 1.0),)).kept[0].score == score
     assert _read(_row(resolved=-1), scores=(("resolved", 1.0),)).lost == ["no_score"]
+
+
+@pytest.mark.parametrize(
+    ("more", "names"),
+    [
+        ({"reward": 0.5}, ["resolved", "reward"]),
+        ({"target": False, "score": 1.0}, ["resolved", "target"]),
+    ],
+)
+def test_another_score_that_differs(more: Row, names: list[str]) -> None:
+    """The run stops, with a command for each; a score that agrees, or no verdict, is no rival."""
+    with pytest.raises(TwoReadings) as caught:
+        _read(_row(**more), swe)
+    assert caught.value.choices == [("--score", name) for name in names]
+    last = names[-1]
+    assert _read(_row(**more), swe, scores=((last, 1.0),)).kept[0].score == float(more[last])
+    assert _read(_row(reward=1.0, target=-1), swe).kept[0].score == 1.0
+    assert _read(_row(reward=1.0, resolved=-1), swe).lost == ["no_score"]
 
 
 def test_rows_of_swe_agent_trajectories() -> None:

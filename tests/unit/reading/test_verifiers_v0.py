@@ -92,6 +92,15 @@ def test_calls_as_text_and_flat_tools() -> None:
     assert turn["tool_calls"][0]["function"] == {"name": "f", "arguments": '{"a": 1}'}
 
 
+def test_rows_of_versions_before_stop_conditions() -> None:
+    """Their examples are tasks as well: the answer is the reference, and part of the group."""
+    row = {"example_id": 3, "prompt": ASKED, "completion": SAID, "task": "t", "reward": 1.0}
+    row |= {"generation_ms": 1.0, "scoring_ms": 1.0, "total_ms": 2.0, "answer": "4"}
+    assert source_of(json.dumps(row).encode()) == "verifiers-v0"
+    groups = {_read({**row, **more}).kept[0].group for more in ({}, {"answer": "5"})}
+    assert len(groups) == 2
+
+
 def test_score_names_a_metric() -> None:
     """Metrics are columns of the row."""
     (found,) = _read(_row(), scores=(("correct", 1.0),)).kept

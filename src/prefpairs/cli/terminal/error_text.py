@@ -44,6 +44,7 @@ from prefpairs.errors import (
     WouldBeLost,
 )
 from prefpairs.files.input_paths import folder_entries
+from prefpairs.model.number import read_score
 from prefpairs.model.pair import Pair
 from prefpairs.reasons import ALL
 
@@ -276,11 +277,10 @@ def _is_quoted_number(bad: BadRecord) -> bool:
     """Whether a score of a rollout is a number in quotes; scores of pairs are never cast."""
     if not isinstance(bad, BadField) or bad.expected != "a number" or bad.field in Pair._fields:
         return False
-    try:
-        float(bad.value)
-    except (TypeError, ValueError):
-        return False
-    return isinstance(bad.value, str)
+    with suppress(BadField):
+        read_score(bad.value, bad.field, cast=True)
+        return isinstance(bad.value, str)
+    return False
 
 
 def _like(path: str) -> str | None:
