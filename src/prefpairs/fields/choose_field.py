@@ -12,7 +12,14 @@ from prefpairs.fields.answers_in_row import (
     paths_of_items,
     several_answers_at,
 )
-from prefpairs.fields.field_names import MANY_SCORES, NAMES, OUTPUTS, SCORES, VERDICTS
+from prefpairs.fields.field_names import (
+    MANY_SCORES,
+    NAMES,
+    OUTPUTS,
+    SCORES,
+    VERDICTS,
+    is_less_better,
+)
 from prefpairs.fields.join_question_columns import same_text
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.message import is_messages
@@ -112,6 +119,21 @@ def fields_differ(what: str, names: Sequence[str], listed: Sequence[str] = ()) -
         choices.append(("--prompt", "input"))
     quoted = " and ".join(f'"{name}"' for name in listed or names)
     return TwoReadings(f"the {what} could be {quoted}, which differ", choices)
+
+
+def score_choices(names: Iterable[str], options: ReadOptions) -> list[tuple[str, str]]:
+    """The option for each of several named scores, turned around where less of it is better."""
+    ends = {True: ":-1", False: ""}
+    turned = not options.lower_is_better
+    return [("--score", name + ends[turned and is_less_better(name)]) for name in names]
+
+
+def check_direction(name: str, options: ReadOptions) -> None:
+    """Raise for the only named score of a row if less of it may be better."""
+    choices = score_choices([name], options)
+    if choices != [("--score", name)]:
+        problem = f'the score is "{name}": is less of it better, or more?'
+        raise TwoReadings(problem, [*choices, ("--score", name)])
 
 
 def guess_score(

@@ -10,6 +10,7 @@ from typing import Any
 
 from prefpairs.errors import BadField, TwoReadings
 from prefpairs.fields.answers_in_row import WeightedScore
+from prefpairs.fields.choose_field import check_direction, score_choices
 from prefpairs.fields.make_candidate import (
     Answer,
     RowOutcome,
@@ -107,13 +108,16 @@ def _scores(row: Row, options: ReadOptions) -> list[WeightedScore]:
         names = sorted(rewards)
         listed = " and ".join(f'"{name}"' for name in names)
         problem = f"the verifier gives several rewards, {listed}: which of them counts?"
-        raise TwoReadings(problem, [("--score", name) for name in names])
+        raise TwoReadings(problem, score_choices(names, options))
+    check_direction(next(iter(rewards)), options)
     return [(f"verifier_result.rewards.{name}", 1.0, value) for name, value in rewards.items()]
 
 
 def _task(row: Row, scores: Sequence[WeightedScore]) -> list[Any]:
     """The task in one version, with the agent and the model that were given it."""
     who = [_found(row, f"agent_info.{path}") for path in ("name", "version", "model_info.name")]
+    if who[-1] is None:  # older versions know the model only with its provider
+        who[-1] = _found(row, "config.agent.model_name")
     return [row.get("task_name"), row.get("task_checksum"), *who, *(path for path, *_ in scores)]
 
 

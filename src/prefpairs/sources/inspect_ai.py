@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NoSuchPath, TwoReadings
+from prefpairs.fields.choose_field import check_direction, score_choices
 from prefpairs.fields.make_candidate import (
     Answer,
     RowOutcome,
@@ -147,7 +148,9 @@ def _scorer(header: Row, sample: Row, scores: Row, options: ReadOptions) -> str:
         return "+".join(path for path, _ in options.scores)
     if len(names) > 1:
         problem = f"the samples have several scores, {_words(names)}: which of them counts?"
-        raise TwoReadings(problem, [("--score", name) for name in names])
+        raise TwoReadings(problem, score_choices(names, options))
+    for name in names:
+        check_direction(name, options)
     return names[0] if names else ""
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from prefpairs.errors import BadField, NoSuchPath, TwoReadings
 from prefpairs.fields.answers_in_row import WeightedScore
-from prefpairs.fields.choose_field import Fact
+from prefpairs.fields.choose_field import Fact, check_direction, score_choices
 from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import chat_in
@@ -71,9 +71,12 @@ def _scores(row: Row, options: ReadOptions, facts: list[Fact]) -> list[WeightedS
         metrics = []
     if not (options.scores or metrics):
         return [("metrics", 1.0, MISSING)]
-    if not options.scores and len(metrics) > 1:
-        problem = f"the samples have {len(metrics)} metrics: which of them counts?"
-        raise TwoReadings(problem, [("--score", f"{name},{used}") for name in metrics])
+    if not options.scores:
+        names = [f"{name},{used}" for name in metrics]
+        if len(names) > 1:
+            problem = f"the samples have {len(names)} metrics: which of them counts?"
+            raise TwoReadings(problem, score_choices(names, options))
+        check_direction(names[0], options)
     found = []
     for path, weight in options.scores or ((metrics[0], 1.0),):
         metric, named, of = path.rpartition(",")

@@ -109,6 +109,26 @@ def test_apart(more: Row) -> None:
     assert _read(_trial(**more)).kept[0].group != _read(_trial()).kept[0].group
 
 
+def test_a_model_without_a_provider_is_in_the_configuration() -> None:
+    """Older versions of Harbor leave it out of agent_info."""
+    who = {"name": "a", "version": "1", "model_info": None}
+    trials = [_trial(agent_info=who, config={"agent": {"model_name": name}}) for name in "mn"]
+    assert [json.loads(_read(trial).kept[0].group)[4] for trial in trials] == ["m", "n"]
+
+
+def test_the_only_reward_may_be_one_of_which_less_is_better() -> None:
+    """The run stops, with a command for each direction."""
+    with pytest.raises(TwoReadings) as caught:
+        _read(_trial(rewards={"cost": 3.0}))
+    assert caught.value.choices == [("--score", "cost:-1"), ("--score", "cost")]
+    (found,) = _read(_trial(rewards={"cost": 3.0}), scores=(("cost", -1.0),)).kept
+    assert found.score == -3.0
+    with pytest.raises(TwoReadings) as caught:
+        _read(_trial(rewards={"cost": 3.0, "right": 1.0}))
+    assert caught.value.choices == [("--score", "cost:-1"), ("--score", "right")]
+    assert _read(_trial(rewards={"cost": 3.0}), lower_is_better=True).kept[0].score == -3.0
+
+
 def test_calls_and_observations() -> None:
     """An observation is in its step in the file, but is not the model's text."""
     calls = [{"tool_call_id": "x", "function_name": "bash", "arguments": {"cmd": "ls"}}]

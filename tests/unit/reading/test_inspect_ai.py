@@ -193,6 +193,16 @@ def test_score_names_a_scorer(path: str, score: float) -> None:
     assert found.score == score
 
 
+def test_the_only_scorer_may_be_one_of_which_less_is_better() -> None:
+    """The run stops, with a command for each direction."""
+    sample = _sample(scores={"wer": {"value": 0.25}})
+    with pytest.raises(TwoReadings) as caught:
+        _read(sample)
+    assert caught.value.choices == [("--score", "wer:-1"), ("--score", "wer")]
+    assert _only(sample, scores=(("wer", -1.0),)).score == -0.25
+    assert _only(sample, lower_is_better=True).score == -0.25
+
+
 def test_score_names_nothing() -> None:
     """An unknown scorer is an error; a scorer without a score drops the row."""
     header = _header(scorers=[{"name": "match"}, {"name": "short"}])

@@ -58,6 +58,21 @@ def test_of_which_answer_a_metric_is(row: Row, scores: dict[str, float]) -> None
     assert found.lost == ["no_score"] * (len(row["resps"][0]) - len(scores))
 
 
+def test_metrics_of_which_less_is_better() -> None:
+    """The choice turns such a metric around; the only metric is not read as it comes."""
+    row = _row("A", metrics=["acc", "ter"], ter=0.25)
+    with pytest.raises(TwoReadings) as caught:
+        _read(row)
+    assert caught.value.choices == [("--score", "acc,none"), ("--score", "ter,none:-1")]
+    alone = {**row, "metrics": ["ter"]}
+    with pytest.raises(TwoReadings) as caught:
+        _read(alone)
+    assert caught.value.choices == [("--score", "ter,none:-1"), ("--score", "ter,none")]
+    turned = ReadOptions(lower_is_better=True)
+    (found,) = open_reader([], turned, "s.jsonl").read(json.dumps(alone).encode()).kept
+    assert found.score == -0.25
+
+
 def test_metrics_and_filters() -> None:
     """Several metrics stop the run; a filter that is not named drops the row."""
     row = _row("A", used="strict", metrics=["acc", "f1"], f1=0.5)
