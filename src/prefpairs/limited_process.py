@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from prefpairs.errors import FileError
+from prefpairs.model.memory_guard import memory_taken
 
 SECONDS, MEMORY = 10, 1_000_000_000
 """The CPU time that one answer may take, and the memory for all of them."""
@@ -174,12 +175,6 @@ def _serve(begin: Callable[[], Answer], asked: int, told: int, seconds: float) -
             answer = answer or begin()
             how, found = _answered(answer, question)
             _write(told, how + found)
-
-
-def memory_taken() -> int:
-    """The address space of this process, which `ulimit -v` limits. Linux only."""
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[0]) * resource.getpagesize()
 
 
 def _limit_memory() -> None:

@@ -5,6 +5,7 @@ Nothing here depends on typer or pydantic.
 """
 
 import dataclasses
+import functools
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -196,7 +197,7 @@ def argument(default: Any, *, metavar: str, help: str, key: str = "") -> Any:  #
     return dataclasses.field(default=default, metadata={"option": known})
 
 
-def options_in(group: Any) -> list[Option]:
+def options_in(group: Any) -> tuple[Option, ...]:
     """The options of a group, in order of declaration.
 
     >>> @options
@@ -206,11 +207,16 @@ def options_in(group: Any) -> list[Option]:
     >>> [known.names for known in options_in(Rows)]
     [('-n', '--limit'), ('--min-gap',)]
     """
-    return [
+    return _options_of(group if isinstance(group, type) else type(group))
+
+
+@functools.cache
+def _options_of(group: type) -> tuple[Option, ...]:
+    return tuple(
         _bound(field, field.metadata["option"])
         for field in dataclasses.fields(group)
         if "option" in field.metadata
-    ]
+    )
 
 
 def _bound(field: "dataclasses.Field[Any]", known: Option) -> Option:
@@ -241,9 +247,16 @@ def _bound(field: "dataclasses.Field[Any]", known: Option) -> Option:
 
 
 def filled(group: type[G], typed: Mapping[str, Any]) -> G:
-    """A group with the typed values, converted and checked against each other."""
-    known = [one for one in options_in(group) if one.field in typed]
-    made = group(**{one.field: one.value_of(typed[one.field]) for one in known})
+    """A group with the typed values, converted and checked against each other.
+
+    What is not typed keeps its default.
+    """
+    given = [
+        one
+        for one in options_in(group)
+        if one.field in typed and typed[one.field] not in (one.default, one.default_typed)
+    ]
+    made = group(**{one.field: one.value_of(typed[one.field]) for one in given})
     check = getattr(made, "check", None)
     if check is not None:
         check()

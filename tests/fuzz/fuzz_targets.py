@@ -47,10 +47,11 @@ from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files import json_array
 from prefpairs.files.delimited_reader import delimited_records
 from prefpairs.files.document_reader import document_records, rows_of_document
+from prefpairs.files.file_signatures import CONTAINERS
 from prefpairs.files.input_file import Input, Limits
 from prefpairs.files.json_array import array_elements
 from prefpairs.files.lines import Record, Refused
-from prefpairs.files.open_input import CONTAINERS, open_input
+from prefpairs.files.open_input import open_input
 from prefpairs.files.option_files import read_template
 from prefpairs.files.parquet_reader import parquet_rows
 from prefpairs.files.rows_together import rows_together

@@ -84,6 +84,23 @@ NOT_FOR_PAIRS = (
 )
 """Packages of ours for options that are not given here."""
 
+NOT_FOR_CANDIDATES = (
+    "prefpairs.cli.terminal.progress_bar",
+    "prefpairs.cli.terminal.summary_text",
+    "prefpairs.fields.answers_in_row",
+    "prefpairs.fields.joined_rows",
+    "prefpairs.fields.preference_label",
+    "prefpairs.fields.rollout_tokens",
+    "prefpairs.fields.training_logs",
+    "prefpairs.fields.undecodable_values",
+    "prefpairs.files.decompression",
+    "prefpairs.files.document_reader",
+    "prefpairs.files.staged_folder",
+    "prefpairs.files.zip_reader",
+    "prefpairs.limited_process",
+)
+"""Packages of ours for rows and options that differ from the usual ones."""
+
 NOT_FOR_VERSION = (
     *NEVER,
     "dataclasses",
@@ -157,6 +174,17 @@ def test_pairs_that_are_made(tmp_path: Path, bare: set[str]) -> None:
     (tmp_path / "in.jsonl").write_text(rows, "utf-8")
     modules = loaded(tmp_path, "pair", "in.jsonl", "--quiet", "-o", "out.jsonl") - bare
     assert sorted(modules.intersection([*NEVER, *NOT_FOR_PAIRS])) == []
+    assert json.loads((tmp_path / "out.jsonl").read_bytes())["chosen"] == "A"
+
+
+def test_pairs_of_a_known_format(tmp_path: Path, bare: set[str]) -> None:
+    """A format whose fields need not be guessed loads nothing that guesses."""
+    row = {"group": "g", "prompt": "Q", "index": 0, "origin": "a:1"}
+    rows = [{**row, "response": answer, "score": score} for answer, score in (("A", 1), ("B", 0))]
+    (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    modules = loaded(tmp_path, "pair", "in.jsonl", "--quiet", "-o", "out.jsonl") - bare
+    unneeded = [*NEVER, *NOT_FOR_PAIRS, *NOT_FOR_CANDIDATES]
+    assert sorted(modules.intersection(unneeded)) == []
     assert json.loads((tmp_path / "out.jsonl").read_bytes())["chosen"] == "A"
 
 

@@ -2,10 +2,23 @@
 
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
-from prefpairs.cli.command_docs import options_of_command
-from prefpairs.option import Option
+if TYPE_CHECKING:
+    from prefpairs.option import Option
+
+_typed: list[str] = []
+"""The command line."""
+
+
+def remember_command(words: Sequence[str]) -> None:
+    """Keep the command line, for hints that repeat it."""
+    _typed[:] = words
+
+
+def typed_command() -> list[str]:
+    """The command line; in a step of a run, the one that planned the steps."""
+    return [*_typed]
 
 
 class Given(NamedTuple):
@@ -24,6 +37,8 @@ class TypedCommand(NamedTuple):
     @classmethod
     def of(cls, words: Sequence[str]) -> Self:
         """What the words of a command line are."""
+        from prefpairs.cli.command_docs import options_of_command
+
         command, *rest = words
         return cls(command, [*_given(rest, options_of_command(command))])
 
@@ -86,7 +101,7 @@ def _with_path(word: str, old: str, new: str) -> str:
     return f"{option}{equals}{new}{colon}{weight}" if path == old else word
 
 
-def _given(words: Sequence[str], known: Sequence[Option]) -> Iterator[Given]:
+def _given(words: Sequence[str], known: "Sequence[Option]") -> Iterator[Given]:
     """The options and arguments that words are, as typer takes them apart."""
     left = iter(words)
     for word in left:
@@ -104,7 +119,7 @@ def _given(words: Sequence[str], known: Sequence[Option]) -> Iterator[Given]:
             yield from _letters(word[1:], left, known)
 
 
-def _letters(letters: str, left: Iterator[str], known: Sequence[Option]) -> Iterator[Given]:
+def _letters(letters: str, left: Iterator[str], known: "Sequence[Option]") -> Iterator[Given]:
     """The options of `-qn 5`: letters without values, and one whose value is the rest."""
     for place, letter in enumerate(letters, 1):
         option = _named(f"-{letter}", known)
@@ -122,6 +137,6 @@ def _next(left: Iterator[str]) -> Iterator[str]:
         yield word
 
 
-def _named(name: str, known: Sequence[Option]) -> Option | None:
+def _named(name: str, known: "Sequence[Option]") -> "Option | None":
     spelled = name.replace("_", "-")
     return next((word for word in known if spelled in word.names), None)

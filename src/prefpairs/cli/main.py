@@ -99,9 +99,9 @@ def _say_version() -> int:
 
 
 def _run(words: list[str], *, ours: bool) -> int:
+    from prefpairs.cli.command_as_typed import remember_command, typed_command
     from prefpairs.cli.terminal.error_text import write_error
     from prefpairs.cli.terminal.safe_text import printable, write_stderr
-    from prefpairs.cli.terminal.summary_text import remember_command, typed_command
     from prefpairs.errors import PrefpairsError
     from prefpairs.files.standard_output import ClosedPipe, guarded_stdout
 

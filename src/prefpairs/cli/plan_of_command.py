@@ -2,6 +2,7 @@
 
 from contextvars import ContextVar
 
+from prefpairs.cli.command_as_typed import remember_command
 from prefpairs.plan import Plan
 
 _wanted: ContextVar[list[Plan] | None] = ContextVar("wanted", default=None)
@@ -19,7 +20,6 @@ def taken(plan: Plan) -> bool:
 def plan_of_command(words: list[str]) -> Plan:
     """The plan that a command line makes; hints repeat it from now on."""
     from prefpairs.cli.main import call
-    from prefpairs.cli.terminal.summary_text import remember_command
 
     plans: list[Plan] = []
     remember_command(words)

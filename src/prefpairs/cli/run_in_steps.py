@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from shlex import quote
 
+from prefpairs.cli.command_as_typed import typed_command
 from prefpairs.cli.plan_of_command import plan_of_command
 from prefpairs.cli.run_with_summary import tell_outcome
 from prefpairs.cli.terminal.progress_bar import show_progress
 from prefpairs.cli.terminal.safe_text import plural, printable, write_stderr
-from prefpairs.cli.terminal.summary_text import typed_command
 from prefpairs.driver import summary_of
 from prefpairs.engine.runners.distributable import DISTRIBUTABLE, check_distributable
 from prefpairs.engine.runners.finish import finish, refuse_strangers

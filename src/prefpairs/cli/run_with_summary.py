@@ -5,9 +5,7 @@ import sys
 from collections.abc import Callable
 
 from prefpairs.cli.plan_of_command import taken
-from prefpairs.cli.terminal.progress_bar import inputs_to_measure, show_progress
 from prefpairs.cli.terminal.safe_text import write_stderr
-from prefpairs.cli.terminal.summary_text import summary_text
 from prefpairs.driver import run
 from prefpairs.engine.native import core_would_help
 from prefpairs.errors import GateNotMet, NothingCameOut
@@ -37,7 +35,11 @@ def run_with_summary(plan: Plan) -> None:
     ledger, quiet = Ledger(), plan.write.quiet
 
     def run_here() -> str:
-        with show_progress(ledger.progress, inputs_to_measure(plan.read), quiet=quiet):
+        if quiet:
+            return run(plan, ledger).label
+        from prefpairs.cli.terminal.progress_bar import inputs_to_measure, show_progress
+
+        with show_progress(ledger.progress, inputs_to_measure(plan.read)):
             return run(plan, ledger).label
 
     tell_outcome(plan, ledger, run_here, quiet=quiet)
@@ -51,7 +53,7 @@ def tell_outcome(plan: Plan, ledger: Ledger, run: Callable[[], str], *, quiet: b
         written = run()
     except (NothingCameOut, GateNotMet) as error:
         if not quiet:
-            write_stderr(summary_text(shown, ledger, STDOUT))
+            _write_summary(shown, ledger, STDOUT)
         if isinstance(error, NothingCameOut):
             from prefpairs.cli.terminal.next_steps import retry_options, why_no_output
 
@@ -59,7 +61,7 @@ def tell_outcome(plan: Plan, ledger: Ledger, run: Callable[[], str], *, quiet: b
             error.choices = retry_options(ledger, plan.read)
         raise
     if not quiet:
-        write_stderr(summary_text(shown, ledger, written))
+        _write_summary(shown, ledger, written)
     if plan.write.example and ledger.example is not None:
         from prefpairs.cli.terminal.next_steps import example_pair
 
@@ -72,6 +74,12 @@ def tell_outcome(plan: Plan, ledger: Ledger, run: Callable[[], str], *, quiet: b
             from prefpairs.cli.terminal.next_steps import next_steps
 
             write_stderr(next_steps(shown, ledger, written))
+
+
+def _write_summary(shown: str, ledger: Ledger, written: str) -> None:
+    from prefpairs.cli.terminal.summary_text import summary_text
+
+    write_stderr(summary_text(shown, ledger, written))
 
 
 def _cpu_seconds() -> float:

@@ -14,7 +14,6 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from prefpairs.did_you_mean import listed
 from prefpairs.errors import UnknownWord, UsageError
 from prefpairs.option import Option, filled, options_in, split_words
 
@@ -95,6 +94,8 @@ def _value(option: Option, given: Any) -> Any:
     if not given:
         return option.default
     if len(given) > 1:
+        from prefpairs.did_you_mean import listed
+
         names = "/".join(option.names)
         values = listed([shlex.quote(str(value).removesuffix(".0")) for value in given], "and")
         hint = f"{names} {option.metavar}: {option.help}"

@@ -64,6 +64,7 @@ class CandidateReader:
     plan: ReadPlan
     rows: Rows
     pairs: PairReceiver | None = None
+    ledger: Ledger = field(init=False)
     formats: Formats = field(init=False)
     items: set[bytes] = field(default_factory=set)
     """What identifies rows that should not occur twice."""
@@ -73,14 +74,10 @@ class CandidateReader:
 
     def __post_init__(self) -> None:
         """Begin without a row."""
+        self.ledger = self.rows.ledger
         self.formats = Formats(self.plan, self.ledger)
         self.ledger.reasons_to_keep = self.plan.options.keep_rows
         self.ledger.reasons_to_drop = self.plan.options.drop_rows
-
-    @property
-    def ledger(self) -> Ledger:
-        """The ledger of the run."""
-        return self.rows.ledger
 
     def inputs(self) -> Generator[CandidateInput, None, None]:
         """Each input, opened. What is wrong with the rows as a whole is raised at the end."""

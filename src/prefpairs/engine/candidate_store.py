@@ -6,7 +6,7 @@ record file where it was found, and compared with its digests.
 
 import io
 from collections.abc import Iterable, Iterator
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from prefpairs.engine.candidate_columns import CandidateColumns
 from prefpairs.engine.candidate_reader import (
@@ -20,7 +20,6 @@ from prefpairs.engine.candidate_reader import (
 from prefpairs.engine.index_lines import IndexWorkers, LineIndexer
 from prefpairs.engine.native import Core, core_for
 from prefpairs.engine.processes import processes_for
-from prefpairs.engine.ranking import RankedGroup, competing_members
 from prefpairs.errors import InputChanged
 from prefpairs.fields.make_candidate import RowOutcome, read_candidate
 from prefpairs.files.fetch_records import Cache, RecordFetcher, RecordFile
@@ -32,6 +31,9 @@ from prefpairs.model.identity import canonical, digest_prompt, digest_response, 
 from prefpairs.model.pair import Digests, Pair, make_pair
 from prefpairs.plan import PairPlan
 from prefpairs.sources.base import Native
+
+if TYPE_CHECKING:
+    from prefpairs.engine.ranking import RankedGroup
 
 _WORTH_A_WORKER = 1 << 24
 """Bytes from which a worker saves time: reading 16 MB takes 30 ms, a fork 10."""
@@ -50,8 +52,12 @@ class Candidates:
         self._confirmed: set[int] = set()
         """Candidates fetched lately whose prompt and tools were the indexed ones."""
 
-    def rank(self, groups: Iterable[int], plan: PairPlan, ledger: Ledger) -> Iterator[RankedGroup]:
+    def rank(
+        self, groups: Iterable[int], plan: PairPlan, ledger: Ledger
+    ) -> "Iterator[RankedGroup]":
         """The members of each group that compete, best first; those that do not are counted."""
+        from prefpairs.engine.ranking import RankedGroup, competing_members
+
         columns, keys = self.columns, self.columns.group_keys()
         for group in groups:
             members, distinct = competing_members(columns, group, self.fetch, plan, ledger)

@@ -23,7 +23,7 @@ from prefpairs.engine.candidate_reader import CandidateInput, CandidateReader
 from prefpairs.engine.native import Core, core_for
 from prefpairs.engine.processes import Counter, Process, counts_for, send, start_processes
 from prefpairs.engine.row_reader import Rows
-from prefpairs.fields.choose_field import Fact
+from prefpairs.fields.cross_row_facts import Fact
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files import lines as input_lines
 from prefpairs.files.input_file import Input

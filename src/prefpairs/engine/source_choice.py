@@ -9,15 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from prefpairs.did_you_mean import listed, near_of
 from prefpairs.engine.native import with_core
 from prefpairs.errors import BadRecord, NoSuchPath, NotJson
-from prefpairs.fields.choose_field import Fact
-from prefpairs.fields.cross_row_facts import CrossRowFacts
-from prefpairs.fields.joined_rows import with_joined
+from prefpairs.fields.cross_row_facts import CrossRowFacts, Fact
 from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.fields.undecodable_values import bounded, read_around
 from prefpairs.files.lines import Record
 from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import decode, refuse_deeper
@@ -115,6 +111,8 @@ class Formats:
             try:
                 reading = read_in_full(record)
             except NotJson as error:
+                from prefpairs.fields.undecodable_values import read_around
+
                 reading = read_around(read_in_full, record, error)
             refuse_deeper(([*found] for found in (*reading.kept, *reading.pairs)), record)
             return reading
@@ -129,6 +127,10 @@ class Formats:
             return opened[name].read(record)
 
         tables = self._plan.options.joined
+        if not tables:
+            how = opened[source]._replace(read=read)
+            return Format(source, how, record, self._known_to)
+        from prefpairs.fields.joined_rows import with_joined
 
         def read_joined(record: bytes) -> RowOutcome:
             whole, noticed = with_joined(record, tables)
@@ -136,13 +138,14 @@ class Formats:
             reading.noticed += noticed
             return reading
 
-        if tables:
-            return Format(source, RecordReader(read_joined), record, self._known_to)
-        how = opened[source]._replace(read=read)
-        return Format(source, how, record, self._known_to)
+        return Format(source, RecordReader(read_joined), record, self._known_to)
 
     def _joined(self, record: bytes) -> bytes:
         """A row with the columns of --join, as far as they can be added."""
+        if not self._plan.options.joined:
+            return record
+        from prefpairs.fields.joined_rows import with_joined
+
         with suppress(BadRecord):
             record, _ = with_joined(record, self._plan.options.joined)
         return record
@@ -172,6 +175,8 @@ class Formats:
         record = self._joined(record)
         row = _row_of(record)
         if row is None:
+            from prefpairs.fields.undecodable_values import bounded
+
             record = bounded(record)
             row = _row_of(record)
         source = source_named(self._source_of(record))
@@ -229,6 +234,8 @@ class Formats:
         for option, path in self._unseen:
             if nothing:
                 raise NoSuchPath(option, path, list(self._paths))
+            from prefpairs.did_you_mean import listed, near_of
+
             near = near_of(path, sorted(self._paths))
             meant = f"; did you mean {listed(near, 'or')}?" if near else ""
             self._ledger.note(f"{option} {path}: no row has this field{meant}")

@@ -12,6 +12,7 @@ from prefpairs.fields.answers_in_row import (
     paths_of_items,
     several_answers_at,
 )
+from prefpairs.fields.cross_row_facts import Fact
 from prefpairs.fields.field_names import (
     MANY_SCORES,
     NAMES,
@@ -28,7 +29,6 @@ from prefpairs.model.path import look_up
 from prefpairs.model.question_columns import holds_something
 
 Row = dict[str, Any]
-Fact = tuple[str, ...]
 
 
 def present_in(row: Row, names: Iterable[str]) -> list[str]:

@@ -9,9 +9,10 @@ facts of a run contradict each other, the run stops; their order does not matter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from prefpairs.errors import ArePairs, OtherRows, TwoReadings
-from prefpairs.fields.choose_field import Fact
 from prefpairs.fields.field_names import MAYBE_REFERENCE, NAMES
-from prefpairs.fields.training_logs import TRAINING_LOGS
+
+Fact = tuple[str, ...]
+"""The kind of a fact, and what it says."""
 
 _MOST_KEYS = 20
 _MOST_CHOICES = 3
@@ -79,16 +80,22 @@ class CrossRowFacts:
         if len(scales) > 1:
             names = " and ".join(found["score"])
             yield f"answers to one prompt compete by {names} alike; --score takes one of them"
+        if self.of("log") or self.of("log as text"):
+            yield from self._notes_on_logs()
+        for reference in sorted({name for name, *_ in self.of("stands beside")}):
+            yield f'"{reference}" is read as the reference, and is in no pair'
+        for column, how in self.of("joined"):
+            yield f'"{column}" is part of the question: {how}'
+
+    def _notes_on_logs(self) -> Iterator[str]:
+        from prefpairs.fields.training_logs import TRAINING_LOGS
+
         for log in TRAINING_LOGS:
             if self.has("log", log.name):
                 score = " + ".join(path for of, path in self.of("scored") if of == log.name)
                 yield log.note.format(score=score)
             if self.has("log as text", log.name):
                 yield log.note_on_text
-        for reference in sorted({name for name, *_ in self.of("stands beside")}):
-            yield f'"{reference}" is read as the reference, and is in no pair'
-        for column, how in self.of("joined"):
-            yield f'"{column}" is part of the question: {how}'
 
     def refuse(self, known: Collection[str], files: Sequence[str] = ()) -> None:
         """If nothing could be read, raise for the field that no row had and no option named."""

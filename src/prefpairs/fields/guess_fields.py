@@ -19,7 +19,6 @@ from prefpairs.fields.answers_in_row import (
     paths_of_object,
 )
 from prefpairs.fields.choose_field import (
-    Fact,
     Row,
     add_guess_facts,
     agreeing_field,
@@ -30,6 +29,7 @@ from prefpairs.fields.choose_field import (
     has_content,
     present_in,
 )
+from prefpairs.fields.cross_row_facts import Fact
 from prefpairs.fields.field_names import (
     CHATS,
     LISTS_OF_ANSWERS,

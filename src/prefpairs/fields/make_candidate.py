@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import fsum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prefpairs.errors import BadField, MeansNothing
-from prefpairs.fields.answers_in_row import Place, WeightedScore, single_answer_at
 from prefpairs.fields.read_options import ReadOptions, Unrender, group_key
 from prefpairs.model.candidate import Candidate, candidate_of, read_text
 from prefpairs.model.identity import BY_PROMPT, canonical_json, digest_prompt, group_of_prompt
@@ -33,6 +32,9 @@ from prefpairs.model.path import MISSING, look_up
 from prefpairs.model.tool_calls import number_calls
 from prefpairs.reasons import UNFINISHED
 
+if TYPE_CHECKING:
+    from prefpairs.fields.answers_in_row import Place, WeightedScore
+
 MAKERS = ("--prefer", "--over", "--by")
 TASK = "source_task"
 """The key in `meta` for the task, where the group does not identify it."""
@@ -44,7 +46,7 @@ class Answer(NamedTuple):
     row: Any
     prompt: Text | None
     response: Text | None
-    scores: Sequence[WeightedScore]
+    scores: "Sequence[WeightedScore]"
     task: Sequence[Any] | None = None
     group: str | None = None
     index: int | None = None  # type: ignore[assignment]  # hides tuple.index, which is not used
@@ -57,7 +59,7 @@ class Answer(NamedTuple):
     """Whether it is a candidate already, so that unfinished thinking was kept on purpose."""
     prompt_tokens: str = ""
     """Distinguishes prompts with different tokens, where the text is not what the model saw."""
-    place: Place | None = None
+    place: "Place | None" = None
     """Its position, where the row has several answers."""
 
     def look_up(self, path: str) -> Any:
@@ -235,6 +237,8 @@ def _texts(answer: Answer, options: ReadOptions, noticed: list[str]) -> tuple[Te
         given = look_up(answer.row, options.prompt)
         prompt = None if given in (MISSING, None) else read_text(given, options.prompt)
     if options.response is not None:
+        from prefpairs.fields.answers_in_row import single_answer_at
+
         response = single_answer_at(answer.row, options.response, noticed)
     if response is None:
         raise Unusable("no_response")

@@ -4,17 +4,19 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import isfinite, nan
-from typing import Literal, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast
 
 from prefpairs.errors import OptionNeeds, OptionsBothNeeded, OptionsConflict, UsageError
 from prefpairs.fields.field_names import is_less_better
-from prefpairs.fields.joined_rows import JoinTable
-from prefpairs.fields.preference_label import Meanings, read_meanings
-from prefpairs.fields.rollout_tokens import Decoder
 from prefpairs.model.marks import MARKS
 from prefpairs.model.message import Message
 from prefpairs.option import flag, one_of, option, options, split_words
 from prefpairs.reasons import CONFLICTING, SWITCHABLE, UNFINISHED
+
+if TYPE_CHECKING:
+    from prefpairs.fields.joined_rows import JoinTable
+    from prefpairs.fields.preference_label import Meanings
+    from prefpairs.fields.rollout_tokens import Decoder
 
 READ = "Input"
 TROUBLE = "Bad rows and limits"
@@ -72,6 +74,12 @@ def _score_map(words: list[str] | None) -> tuple[tuple[str, float], ...]:
         if grades.setdefault(text, grade) != grade:
             raise UsageError(f"--score-map gives {text} twice, as {grades[text]:g} and {grade:g}")
     return tuple(grades.items())
+
+
+def _preference_map(words: list[str] | None) -> "Meanings":
+    from prefpairs.fields.preference_label import read_meanings
+
+    return read_meanings(words)
 
 
 def _group_by(word: str) -> GroupBy:
@@ -173,12 +181,12 @@ class ReadOptions:
     response_b: str | None = option(
         None, metavar="PATH", panel=READ, help="With --preference: path of answer B."
     )
-    preference_map: Meanings = option(
+    preference_map: "Meanings" = option(
         (),
         metavar="LABEL=A|B|tie,...",
         panel=READ,
         repeated=True,
-        convert=read_meanings,
+        convert=_preference_map,
         help="What labels mean, such as 1=A,0=B. negative=A: negative numbers prefer A, positive "
         "ones B, and 0 is a tie.",
     )
@@ -304,9 +312,9 @@ class ReadOptions:
         "error), conflicting_scores (the same answer has several scores in its group).",
     )
 
-    joined: Sequence[JoinTable] = ()
+    joined: "Sequence[JoinTable]" = ()
     """The files to join, once they are read."""
-    decoder: Decoder | None = None
+    decoder: "Decoder | None" = None
     """The tokenizer, once it is opened."""
     unrender: Unrender | None = None
     """The prompt template, once it is opened."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import IO, Any, cast
 
 from prefpairs.errors import BadInput
+from prefpairs.files.file_signatures import GZIP, HEAD
 from prefpairs.files.input_file import Input, too_much
 from prefpairs.optional_libraries import missing_library
 
@@ -13,19 +14,10 @@ _BUFFER, _STEP = 1 << 18, 1 << 14
 _FRAMES, _BYTES_A_FRAME = 10_000, 32
 """How many frames a file may have at least, and one more for every 32 bytes: a row has more."""
 
-HEAD = 1 << 16
-"""How much of a stream is looked at to recognise its format."""
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-_SKIPPABLE = tuple(bytes((first, 0x2A, 0x4D, 0x18)) for first in range(0x50, 0x60))
-"""Zstd frames without data, as pzstd writes at the beginning."""
-
-COMPRESSED = (_GZIP, _ZSTD, *_SKIPPABLE)
-"""How compressed streams begin."""
-
 
 def decompressed(compressed: "CountedStream", head: bytes, source: Input) -> io.BufferedReader:
     """The content of a compressed stream, up to the limit of the input."""
-    is_gzip = head.startswith(_GZIP)
+    is_gzip = head.startswith(GZIP)
     content = _open_gzip(compressed) if is_gzip else _open_zstd(compressed, source)
     return with_head(io.BufferedReader(_LimitedStream(content, compressed, source), _BUFFER))
 

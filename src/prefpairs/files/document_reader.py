@@ -11,12 +11,6 @@ from prefpairs.model.json_codec import decode
 from prefpairs.model.path import MISSING, look_up
 
 
-def is_document(begin: bytes) -> bool:
-    """Whether a file begins as an object over several lines does: with a brace on its own."""
-    first, newline, _ = begin.lstrip().partition(b"\n")
-    return bool(newline) and first.rstrip() == b"{"
-
-
 def document_records(stream: io.BufferedIOBase, start: int, source: Input) -> Iterator[Record]:
     """The object as one record. If other values follow it, the file is read as lines."""
     content = whole(stream, source)

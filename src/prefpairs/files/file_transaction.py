@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from prefpairs.errors import FileError
 from prefpairs.files import folder_handle
@@ -25,7 +25,9 @@ from prefpairs.files.file_system import (
 )
 from prefpairs.files.folder_handle import FolderHandle
 from prefpairs.files.staged_file import FileDigest, StagedFile, WrittenFile
-from prefpairs.files.staged_folder import StagedFolder
+
+if TYPE_CHECKING:
+    from prefpairs.files.staged_folder import StagedFolder
 
 Check = Callable[[], None]
 """Raises if a file that is not ours would be lost."""
@@ -89,6 +91,8 @@ class FileTransaction:
         keep_if_same: bool = False,
     ) -> dict[str, StagedFile]:
         """Create a file for each name in a folder. Other files of `our_names` will be removed."""
+        from prefpairs.files.staged_folder import StagedFolder
+
         with errors_named(path):
             with held_signals():
                 self._folder = StagedFolder(path, our_names, keep_if_same=keep_if_same)

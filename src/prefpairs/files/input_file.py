@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from prefpairs.errors import BadInput
 from prefpairs.files.file_system import exists
-from prefpairs.limited_process import memory_taken
+from prefpairs.model.memory_guard import memory_taken
 from prefpairs.model.record_layout import RecordLayout, TableLayout
 
 STDIN = "-"

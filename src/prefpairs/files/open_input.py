@@ -1,41 +1,39 @@
 """The records of an input. Its format is recognised by its first bytes, not by its name."""
 
-import gzip
 import io
 import os
 import stat
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import IO, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
-from prefpairs.errors import BadInput, FileError, InputChanged, NotJson
-from prefpairs.files.decompression import COMPRESSED, HEAD, CountedStream, decompressed, with_head
-from prefpairs.files.document_reader import (
-    document_records,
+from prefpairs.errors import BadInput, FileError, InputChanged
+from prefpairs.files.file_signatures import (
+    BOM,
+    COMPRESSED,
+    CONTAINERS,
+    HEAD,
+    PARQUET,
+    PICKLES,
+    SQLITE,
+    TRXP,
+    ZIP,
+    is_array,
     is_document,
-    rows_of_document,
-    whole,
 )
 from prefpairs.files.file_stamps import record_input
 from prefpairs.files.input_file import Input
 from prefpairs.files.lines import Record, Refused, lines_between, lines_in, lines_of, record_of
 from prefpairs.files.nonblocking import CountBytes, CountingFile
-from prefpairs.files.zip_reader import MAGIC as ZIP
-from prefpairs.files.zip_reader import zip_records
-from prefpairs.model.json_codec import decode
-from prefpairs.model.record_layout import joined
+
+if TYPE_CHECKING:
+    from prefpairs.files.decompression import CountedStream
 
 OLD_PICKLE = (
     "a pickle, as Trinity-RFT before 0.5.2 wrote experiences; it holds code, and is not read"
 )
 NEWER_FRAMES = "newer releases of Trinity-RFT write frames (TRXP), which hold none"
 
-_PARQUET, _TRXP, _SQLITE, _BOM = b"PAR1", b"TRXP", b"SQLite format 3\0", b"\xef\xbb\xbf"
-PICKLES = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
-"""How pickles of protocols 2 to 5 begin."""
-CONTAINERS = (*COMPRESSED, _PARQUET, _TRXP, _SQLITE, *ZIP, *PICKLES)
-"""How files begin that do not consist of lines."""
 _WINDOW = "Frame requires too much memory"
 _SMALLER_WINDOW = "`zstd -dc --long=31 FILE | zstd > NEW` compresses it again"
 """The error of zstd for a window of more than 128 MB, and what helps."""
@@ -106,7 +104,7 @@ def _opened(source: Input, descriptor: int, count_bytes: CountBytes | None) -> O
     if regular and not source.is_stdin and 0 < seen.st_size <= _SMALL:
         content = _all_of(descriptor, seen.st_size, count_bytes)
     if content is not None:
-        bom = len(_BOM) if content.startswith(_BOM) else 0
+        bom = len(BOM) if content.startswith(BOM) else 0
         if not content.startswith(CONTAINERS) and _is_lines(content[bom:], source):
             records = lines_in(content, bom, source.limits.line)
             return OpenInput(records, descriptor, seen, True, lines_from=bom, content=content)
@@ -114,14 +112,17 @@ def _opened(source: Input, descriptor: int, count_bytes: CountBytes | None) -> O
     else:
         stream = io.BufferedReader(CountingFile(descriptor, count_bytes, closefd=False), _BUFFER)
         start = stream.tell() if regular else 0
-        stream = stream if regular else with_head(stream)
-    head = stream.peek(len(_PARQUET))
+        if not regular:
+            from prefpairs.files.decompression import with_head
+
+            stream = with_head(stream)
+    head = stream.peek(len(PARQUET))
     other = source.rows or source.beside or _is_table(head, source)
     seekable = regular and not head.startswith(CONTAINERS) and not other
-    bom = len(_BOM) if head.startswith(_BOM) else 0
+    bom = len(BOM) if head.startswith(BOM) else 0
     lines_from = start + bom if seekable and _is_lines(head[bom:HEAD], source) else None
     records = _records(stream, start, source)
-    return OpenInput(records, descriptor, seen, seekable, head.startswith(_PARQUET), lines_from)
+    return OpenInput(records, descriptor, seen, seekable, head.startswith(PARQUET), lines_from)
 
 
 def _all_of(descriptor: int, size: int, count_bytes: CountBytes | None) -> bytes | None:
@@ -157,15 +158,19 @@ def _records_of_part(
 
 
 def _unnamed_records(stream: io.BufferedReader, start: int, source: Input) -> Iterator[Record]:
-    head = stream.peek(len(_PARQUET))
+    head = stream.peek(len(PARQUET))
     compressed = None
     if head.startswith(COMPRESSED):
+        from prefpairs.files.decompression import CountedStream, decompressed
+
         compressed = CountedStream(stream)
         stream = decompressed(compressed, head, source)
-    begin = stream.peek(len(_PARQUET))[:HEAD]  # as much of a pipe as can be peeked at
+    begin = stream.peek(len(PARQUET))[:HEAD]  # as much of a pipe as can be peeked at
     if source.rows and begin.startswith(CONTAINERS):
         raise BadInput(source.label, f"--rows {source.rows} is for files of one JSON document")
     if begin.startswith(ZIP):
+        from prefpairs.files.zip_reader import zip_records
+
         yield from zip_records(cast("IO[bytes]", stream), source)
     elif (rows := _rows_of_container(stream, begin, source, compressed)) is not None:
         for number, row in enumerate(rows, 1):
@@ -174,7 +179,7 @@ def _unnamed_records(stream: io.BufferedReader, start: int, source: Input) -> It
             else:
                 yield record_of(number, 0, row, source.limits.line)
     else:
-        bom = stream.read(len(_BOM)) if begin.startswith(_BOM) else b""
+        bom = stream.read(len(BOM)) if begin.startswith(BOM) else b""
         yield from _records_of_text(stream, start + len(bom), begin[len(bom) :], source)
 
 
@@ -183,27 +188,35 @@ def _records_of_text(
 ) -> Iterator[Record]:
     """The records of a file of JSON: of a document, an array or lines."""
     if source.rows:
+        from prefpairs.files.document_reader import rows_of_document
+
         yield from rows_of_document(stream, source, source.rows)
     elif source.beside:
-        yield _with_file_beside(whole(stream, source), source, *source.beside)
+        yield _with_file_beside(stream, source, *source.beside)
     elif _is_table(begin, source):
         from prefpairs.files.delimited_reader import delimited_records
 
         yield from delimited_records(stream, start, source)
-    elif _is_array(begin):
+    elif is_array(begin):
         from prefpairs.files.json_array import array_elements
 
         elements = array_elements(stream, start, source)
         for number, (offset, element) in enumerate(elements, 1):
             yield record_of(number, offset, element, source.limits.line)
     elif source.layouts and is_document(begin):
+        from prefpairs.files.document_reader import document_records
+
         yield from document_records(stream, start, source)
     else:
         yield from lines_of(stream, start, source.limits.line, blank=False)
 
 
-def _with_file_beside(record: bytes, source: Input, key: str, path: str) -> Record:
-    """A record to which the content of another file is added."""
+def _with_file_beside(stream: io.BufferedReader, source: Input, key: str, path: str) -> Record:
+    """The one record of a file, to which the content of another file is added."""
+    from prefpairs.files.document_reader import whole
+    from prefpairs.model.record_layout import joined
+
+    record = whole(stream, source)
     other = source._replace(path=path, label=path, rows=None, beside=None)
     with InputErrorsNamed(other):
         record_input(path)
@@ -216,20 +229,20 @@ def _with_file_beside(record: bytes, source: Input, key: str, path: str) -> Reco
 
 
 def _rows_of_container(
-    stream: io.BufferedReader, begin: bytes, source: Input, compressed: CountedStream | None
+    stream: io.BufferedReader, begin: bytes, source: Input, compressed: "CountedStream | None"
 ) -> Iterator[bytes | Refused] | None:
     """The rows, as JSON, of a file that is neither lines nor an array; else None."""
     bytes_read = None if compressed is None else compressed.bytes_read
-    if begin.startswith(_PARQUET):
+    if begin.startswith(PARQUET):
         from prefpairs.files.parquet_reader import parquet_rows
         from prefpairs.files.rows_together import rows_together
 
         return rows_together(parquet_rows(stream, source, bytes_read), source)
-    if begin.startswith(_TRXP):
+    if begin.startswith(TRXP):
         from prefpairs.files.trxp_reader import trxp_rows
 
         return trxp_rows(stream, source, bytes_read)
-    if begin.startswith(_SQLITE):
+    if begin.startswith(SQLITE):
         from prefpairs.files.sqlite_reader import sqlite_rows
 
         return sqlite_rows(source, packed=compressed is not None)
@@ -241,28 +254,14 @@ def _rows_of_container(
 def _is_lines(begin: bytes, source: Input) -> bool:
     """Whether a file consists of lines, each of them a row."""
     document = source.rows or source.beside or (source.layouts and is_document(begin))
-    return not document and not _is_array(begin) and not _is_table(begin, source)
+    return not document and not is_array(begin) and not _is_table(begin, source)
 
 
 def _is_table(begin: bytes, source: Input) -> bool:
     """Whether a file is a table by its name, and by its first bytes no JSON."""
-    return source.delimiter is not None and not begin.removeprefix(_BOM).lstrip().startswith(
+    return source.delimiter is not None and not begin.removeprefix(BOM).lstrip().startswith(
         (b"{", b"[")
     )
-
-
-def _is_array(begin: bytes) -> bool:
-    """Whether a file is one array, and not lines of which the first is an array."""
-    if not begin.lstrip().startswith(b"["):
-        return False
-    first, _, rest = begin.lstrip().partition(b"\n")
-    if not rest.strip():
-        return True
-    try:
-        decode(first)
-    except NotJson:
-        return True
-    return False
 
 
 class InputErrorsNamed:
@@ -278,6 +277,9 @@ class InputErrorsNamed:
         """Raise the error with the name of the input."""
         if error is None:
             return
+        import gzip
+        import zlib
+
         is_decompression = isinstance(error, (EOFError, zlib.error, gzip.BadGzipFile))
         if is_decompression or type(error).__name__ == "ZstdError":  # not always installed
             hint = _SMALLER_WINDOW if _WINDOW in str(error) else None

@@ -1,6 +1,5 @@
 """Where results go: standard output as they come, files complete or not at all."""
 
-import gzip
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -176,6 +175,8 @@ def _open_special(path: str) -> IO[bytes] | None:
 def _compressed(file: IO[bytes], path: str) -> Iterator[Output]:
     """The file, or a compressor that writes to it. Its header has no name and no time."""
     if path.endswith(".gz"):
+        import gzip
+
         with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as compressed:
             yield compressed
     elif path.endswith(".zst"):

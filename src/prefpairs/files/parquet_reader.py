@@ -16,8 +16,7 @@ from prefpairs.errors import BadInput
 from prefpairs.files.arrow_values import OUT_OF_MEMORY, rows_of, without_nanoseconds
 from prefpairs.files.input_file import Input, too_much
 from prefpairs.files.lines import json_line
-from prefpairs.limited_process import memory_taken
-from prefpairs.model.memory_guard import LIMITED
+from prefpairs.model.memory_guard import LIMITED, memory_taken
 from prefpairs.optional_libraries import missing_library
 
 _BATCH, _BATCH_BYTES, _BATCH_VALUES = 128, 1 << 24, 1 << 20

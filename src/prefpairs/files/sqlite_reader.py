@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from prefpairs.errors import BadInput
+from prefpairs.files.file_signatures import PICKLES
 from prefpairs.files.file_system import exists, is_file
 from prefpairs.files.input_file import Input, Limits, too_much
 from prefpairs.files.lines import Refused
-from prefpairs.files.open_input import NEWER_FRAMES, OLD_PICKLE, PICKLES
+from prefpairs.files.open_input import NEWER_FRAMES, OLD_PICKLE
 from prefpairs.files.pickle_values import Damaged
 from prefpairs.files.trxp_reader import item_line
 

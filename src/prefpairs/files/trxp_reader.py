@@ -17,6 +17,7 @@ import msgspec
 import orjson
 
 from prefpairs.errors import BadInput
+from prefpairs.files.file_signatures import TRXP
 from prefpairs.files.input_file import Input, too_much
 from prefpairs.files.lines import Refused, json_line
 from prefpairs.files.pickle_reader import unpickled
@@ -30,7 +31,6 @@ from prefpairs.files.safetensors import (
 )
 from prefpairs.model.memory_guard import LIMITED
 
-MAGIC = b"TRXP"
 HEAD = struct.Struct("<4sBQQ")
 VERSION = 1
 _LENGTH = struct.Struct("<Q")
@@ -120,13 +120,13 @@ class _Frames:
         head = self._read(HEAD.size)
         if not head:
             return None
-        if not head.startswith(MAGIC[: len(head)]):
+        if not head.startswith(TRXP[: len(head)]):
             raise Damaged(begin, "no frame begins here (TRXP)")
         if len(head) < HEAD.size:
             self._cut_off()
         _, version, metadata_size, tensors_size = HEAD.unpack(head)
         if version != VERSION:
-            raise Damaged(begin + len(MAGIC), f"a frame of version {version}; 1 is known")
+            raise Damaged(begin + len(TRXP), f"a frame of version {version}; 1 is known")
         begin = self.place
         end = begin + metadata_size + tensors_size
         try:

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
+from prefpairs.files.file_signatures import TRXP
 from prefpairs.files.input_file import Input
 from prefpairs.files.output import Output, open_binary
-from prefpairs.files.trxp_reader import HEAD, MAGIC, VERSION
+from prefpairs.files.trxp_reader import HEAD, VERSION
 from prefpairs.model.json_codec import decode, encode
 
 TENSORS = {"tokens": "I32", "action_mask": "BOOL", "chosen": "I32", "rejected": "I32"}
@@ -62,7 +63,7 @@ class FrameItems:
             ]
         )
         tensors = _safetensors(self._tensors)
-        return HEAD.pack(MAGIC, VERSION, len(metadata), len(tensors)) + metadata + tensors
+        return HEAD.pack(TRXP, VERSION, len(metadata), len(tensors)) + metadata + tensors
 
 
 def _pickled(value: Any) -> Iterator[bytes]:

@@ -18,9 +18,6 @@ from prefpairs.files.input_file import Input, too_much
 from prefpairs.files.lines import Record, record_of
 from prefpairs.model.record_layout import RecordLayout, joined
 
-MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
-"""How an archive begins, and how an empty one does."""
-
 _END, _END64, _LOCATOR = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
 _MEMBER, _DATA = b"PK\x01\x02", b"PK\x03\x04"
 _END_SIZE, _LOCATOR_SIZE, _END64_SIZE = 22, 20, 56

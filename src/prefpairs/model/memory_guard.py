@@ -49,6 +49,12 @@ _LITTLE = 1 << 16
 """What anything takes."""
 
 
+def memory_taken() -> int:
+    """The address space of this process, which `ulimit -v` limits. Linux only."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
 def check_values(line: bytes) -> None:
     """Raise if the values of a line would take more memory than is allowed or available."""
     most = _MOST + _TIMES * len(line)

@@ -147,8 +147,12 @@ class InputPlan:
         if self.max_errors is not None and self.on_error == "fail":
             problem = "--max-errors is for --on-error skip and --on-error quarantine"
             raise UsageError(problem, "by itself one bad row is one too many")
-        limits_of(self.max_line, self.max_unpacked)
-        _ = self.tolerated
+        _ = self.limits, self.tolerated
+
+    @cached_property
+    def limits(self) -> Limits:
+        """How much of an input is accepted."""
+        return limits_of(self.max_line, self.max_unpacked)
 
     @cached_property
     def tolerated(self) -> Tolerated | None:
@@ -159,8 +163,7 @@ class InputPlan:
         """The same with the inputs that the paths name."""
         if not self.paths and sys.stdin is not None and sys.stdin.isatty():
             raise UsageError("no input", "name files, or pipe rows into standard input")
-        limits = limits_of(self.max_line, self.max_unpacked)
-        inputs = find_inputs(self.paths or [], limits, LAYOUTS, self.rows, TABLES)
+        inputs = find_inputs(self.paths or [], self.limits, LAYOUTS, self.rows, TABLES)
         return replace(self, inputs=inputs)
 
 
@@ -242,7 +245,7 @@ class ReadPlan(InputPlan):
         joined = [Input(path, path) for path in rows.join or ()]
         if any(given.delimiter for given in (*self.inputs, *joined)):
             rows = replace(rows, cast_score=True)
-        return _with_files(rows, limits_of(self.max_line, self.max_unpacked))
+        return _with_files(rows, self.limits)
 
     @property
     def references(self) -> list[Input]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from prefpairs.fields.choose_field import Fact
+from prefpairs.fields.cross_row_facts import Fact
 from prefpairs.fields.join_question_columns import tools_beside, whole_question
 from prefpairs.fields.make_candidate import Answer, RowOutcome, add_candidate, begin_row
 from prefpairs.fields.read_options import ReadOptions, is_default_reading

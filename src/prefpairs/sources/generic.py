@@ -21,7 +21,8 @@ from prefpairs.fields.answers_in_row import (
     scores_of_each,
     several_answers_at,
 )
-from prefpairs.fields.choose_field import Fact, column_of
+from prefpairs.fields.choose_field import column_of
+from prefpairs.fields.cross_row_facts import Fact
 from prefpairs.fields.field_names import CHATS
 from prefpairs.fields.guess_fields import Fields, find_fields
 from prefpairs.fields.join_question_columns import (

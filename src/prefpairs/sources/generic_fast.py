@@ -18,7 +18,7 @@ from msgspec import NODEFAULT, UNSET, Meta, Raw, UnsetType, defstruct, field
 
 from prefpairs.errors import BadRecord
 from prefpairs.fields.answers_in_row import CONTENT
-from prefpairs.fields.choose_field import Fact
+from prefpairs.fields.cross_row_facts import Fact
 from prefpairs.fields.field_names import (
     CALLS,
     CHATS,

@@ -10,7 +10,8 @@ from typing import Any
 
 from prefpairs.errors import BadField, NoSuchPath, TwoReadings
 from prefpairs.fields.answers_in_row import WeightedScore
-from prefpairs.fields.choose_field import Fact, check_direction, score_choices
+from prefpairs.fields.choose_field import check_direction, score_choices
+from prefpairs.fields.cross_row_facts import Fact
 from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import chat_in

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from prefpairs.errors import BadField, TwoReadings
 from prefpairs.fields.answers_in_row import answer_at
-from prefpairs.fields.choose_field import Fact
+from prefpairs.fields.cross_row_facts import Fact
 from prefpairs.fields.guess_fields import find_fields
 from prefpairs.fields.join_question_columns import tools_beside, whole_question
 from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, begin_row

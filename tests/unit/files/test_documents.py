@@ -110,7 +110,7 @@ def test_another_file_that_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             other.write_bytes(b"{} ")
         return stream.read()
 
-    monkeypatch.setattr("prefpairs.files.open_input.whole", whole)
+    monkeypatch.setattr("prefpairs.files.document_reader.whole", whole)
     with pytest.raises(InputChanged):
         _read(tmp_path, DOCUMENT, beside=("k", str(other)))
 

@@ -14,7 +14,7 @@ from prefpairs.engine.candidate_columns import CandidateColumns
 from prefpairs.engine.candidate_reader import CandidateReader
 from prefpairs.engine.index_lines import IndexedRange, LineIndexer
 from prefpairs.engine.row_reader import Rows
-from prefpairs.fields.choose_field import Fact
+from prefpairs.fields.cross_row_facts import Fact
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.input_file import Input
 from prefpairs.ledger import Ledger, RowCounts

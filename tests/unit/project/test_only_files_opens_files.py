@@ -12,7 +12,7 @@ SOURCE = Path(prefpairs.__file__).parent
 
 ALLOWED = {
     ("cli/main.py", "os.open"): "/dev/null, in place of standard streams that are closed",
-    ("limited_process.py", "open"): "/proc/self/statm: how much memory is in use",
+    ("model/memory_guard.py", "open"): "/proc/self/statm: how much memory is in use",
     ("engine/rehearse.py", "tempfile.TemporaryDirectory"): "a cache folder for trl's libraries",
     ("render/page/document.py", "read_text"): "the page's own script and style, in the package",
 }

@@ -1,7 +1,8 @@
 """The closing summary: what was read, what was dropped and why, what was written."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 
+from prefpairs.cli.command_as_typed import typed_command
 from prefpairs.cli.terminal.safe_text import plural, printable
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.running_stats import WHAT_IF_GAPS
@@ -12,9 +13,6 @@ _MARKS = {
     "incomplete": "are truncated",
     "failed": "have an error, which may or may not be the verdict on them",
 }
-
-_typed: list[str] = []
-"""The command line."""
 
 
 def summary_text(command: str, ledger: Ledger, output: str) -> str:
@@ -152,16 +150,6 @@ def _notes(ledger: Ledger) -> Iterator[str]:
         yield f"in {groups}, --group-by put answers to different tasks together"
 
 
-def remember_command(words: Sequence[str]) -> None:
-    """Keep the command line, for hints that repeat it."""
-    _typed[:] = words
-
-
-def typed_command() -> list[str]:
-    """The command line; in a step of a run, the one that planned the steps."""
-    return [*_typed]
-
-
 def _answer_notes(ledger: Ledger) -> Iterator[str]:
     """Notes on truncated, failed or twice-judged answers in pairs, unless options settle them."""
     for reason, what in _MARKS.items():
@@ -193,5 +181,6 @@ def _command(option: str, settled: Collection[str], reason: str) -> str:
     """The typed command with one more reason; for `run`, --set replaces the whole list."""
     from prefpairs.cli.retry_commands import with_choice
 
-    reasons = {*settled, reason} if _typed[:1] == ["run"] else {reason}
-    return with_choice(_typed, [option, ",".join(sorted(reasons))])
+    typed = typed_command()
+    reasons = {*settled, reason} if typed[:1] == ["run"] else {reason}
+    return with_choice(typed, [option, ",".join(sorted(reasons))])

@@ -21,7 +21,7 @@ from prefpairs.engine.runners.bucket_columns import slices_of
 from prefpairs.engine.runners.phases import Phase, step_name
 from prefpairs.engine.runners.step_plan import Piece, Work
 from prefpairs.errors import DataError, UsageError
-from prefpairs.fields.choose_field import Fact
+from prefpairs.fields.cross_row_facts import Fact
 from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.lines import count_lines, lines_between
 from prefpairs.files.open_input import InputErrorsNamed
