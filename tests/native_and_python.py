@@ -14,9 +14,9 @@ from prefpairs.engine.native import Core, native_core
 from prefpairs.engine.pairs_from_files import entry_of
 from prefpairs.engine.pairs_from_trainer_rows import unwrap
 from prefpairs.errors import BadRecord, TwoReadings
-from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.pair_row import read_pair
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.marks import marks_of
 from prefpairs.model.pair import make_pair, pair_line

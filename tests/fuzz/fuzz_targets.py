@@ -41,9 +41,9 @@ from prefpairs.errors import (
     TwoReadings,
     UsageError,
 )
-from prefpairs.fields.make_candidate import RowOutcome, read_candidate
 from prefpairs.fields.pair_row import PairRowOutcome, read_pair, read_pair_fast
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import RowOutcome, read_candidate
 from prefpairs.files import json_array
 from prefpairs.files.delimited_reader import delimited_records
 from prefpairs.files.document_reader import document_records, rows_of_document

@@ -118,7 +118,7 @@ SEEN: dict[str, str] = {
     "files.tokenizer._TIMES_A_TEXT": "as _LONGEST",
     "files.decompression._BYTES_A_FRAME": "more frames are refused; test_frames_of_nothing",
     "files.decompression._FRAMES": "more frames are refused; test_frames_of_nothing",
-    "files.decompression.HEAD": "what a file is told by; test_open_input.py",
+    "files.file_signatures.HEAD": "what a file is told by; test_open_input.py",
     "limited_process.MEMORY": "a template is refused; test_foreign_programs.py",
     "limited_process.SECONDS": "a template is refused; test_foreign_programs.py",
     "analysis.distribution.MOST_VALUES": "values told one by one; test_distribution.py",

@@ -13,8 +13,8 @@ from usual_rows import AIMS, plain_rows, usual_rows
 
 from hypothesis_examples import examples
 from prefpairs.errors import BadRecord, TwoReadings
-from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.model.identity import digest_response
 from prefpairs.sources import GENERIC, generic
 from prefpairs.sources.base import RecordReader

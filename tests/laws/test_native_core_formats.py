@@ -30,8 +30,8 @@ from hypothesis_examples import examples
 from native_and_python import core, known_by, needs_core, paired
 from prefpairs.engine.native import VARIABLE
 from prefpairs.errors import BadRecord, PrefpairsError, TwoReadings
-from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.sources import candidates, generic, nat
 from prefpairs.sources.base import RecordReader
 from prefpairs.sources.detect import source_of

@@ -14,8 +14,8 @@ from usual_rollouts import ITEMS, message, plain_lines, usual_rollouts
 
 from hypothesis_examples import examples
 from prefpairs.errors import NotJson
-from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
+from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_response
 from prefpairs.sources import nemo_gym

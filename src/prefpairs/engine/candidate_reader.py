@@ -9,7 +9,8 @@ from typing import NamedTuple, Protocol
 from prefpairs.engine.row_reader import Rows, reading_rows
 from prefpairs.engine.source_choice import Format, Formats
 from prefpairs.errors import TwoReadings
-from prefpairs.fields.make_candidate import TASK, RowOutcome
+from prefpairs.fields.make_candidate import TASK
+from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.files.input_file import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.open_input import OpenInput, open_input

@@ -21,7 +21,7 @@ from prefpairs.engine.index_lines import IndexWorkers, LineIndexer
 from prefpairs.engine.native import Core, core_for
 from prefpairs.engine.processes import processes_for
 from prefpairs.errors import InputChanged
-from prefpairs.fields.make_candidate import RowOutcome, read_candidate
+from prefpairs.fields.row_outcome import RowOutcome, read_candidate
 from prefpairs.files.fetch_records import Cache, RecordFetcher, RecordFile
 from prefpairs.files.lines import byte_ranges, lines_between
 from prefpairs.files.open_input import InputErrorsNamed

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from prefpairs.fields.make_candidate import RowOutcome
+    from prefpairs.fields.row_outcome import RowOutcome
     from prefpairs.files.open_input import OpenInput
     from prefpairs.model.candidate import Candidate
     from prefpairs.sources.base import Native, RecordReader
@@ -164,7 +164,7 @@ def with_core(how: "RecordReader") -> "RecordReader":
         return how
 
     def read_usual(record: bytes) -> "RowOutcome | None":
-        from prefpairs.fields.make_candidate import RowOutcome
+        from prefpairs.fields.row_outcome import RowOutcome
 
         found = core.read(record, "")
         return None if found is None else RowOutcome([found[0]], [1], noticed=found[2])

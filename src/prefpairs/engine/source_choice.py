@@ -12,8 +12,8 @@ from typing import Any
 from prefpairs.engine.native import with_core
 from prefpairs.errors import BadRecord, NoSuchPath, NotJson
 from prefpairs.fields.cross_row_facts import CrossRowFacts, Fact
-from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.files.lines import Record
 from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import decode, refuse_deeper

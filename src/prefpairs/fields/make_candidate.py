@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from math import fsum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prefpairs.errors import BadField, MeansNothing
 from prefpairs.fields.read_options import ReadOptions, Unrender, group_key
-from prefpairs.model.candidate import Candidate, candidate_of, read_text
+from prefpairs.fields.row_outcome import RowOutcome, Unusable
+from prefpairs.model.candidate import Candidate, read_text
 from prefpairs.model.identity import BY_PROMPT, canonical_json, digest_prompt, group_of_prompt
-from prefpairs.model.json_codec import decode, decode_counting, finite
+from prefpairs.model.json_codec import finite
 from prefpairs.model.marks import MARKS, marked_sides
 from prefpairs.model.message import (
     END_OF_THINKING,
@@ -27,7 +27,6 @@ from prefpairs.model.message import (
     split_reasoning,
 )
 from prefpairs.model.number import LARGEST_SCORE, read_score, round_score
-from prefpairs.model.pair import Pair
 from prefpairs.model.path import MISSING, look_up
 from prefpairs.model.tool_calls import number_calls
 from prefpairs.reasons import UNFINISHED
@@ -65,51 +64,6 @@ class Answer(NamedTuple):
     def look_up(self, path: str) -> Any:
         """The value at a path; inside the list of answers, the value for this answer."""
         return look_up(self.row, path) if self.place is None else self.place.look_up(self.row, path)
-
-
-@dataclass(slots=True)
-class RowOutcome:
-    """The outcome of one row: its candidates, and a reason for each one that was dropped.
-
-    `places` are the numbers, from 1, of the kept candidates among all that were found. `pairs`
-    are pairs that the row already contained, and `pairs_lost` the reasons why others were dropped.
-    `row_lost` is the reason why the row as a whole was dropped; `item` identifies a row that
-    should not occur twice.
-    """
-
-    kept: list[Candidate] = field(default_factory=list)
-    places: list[int] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)
-    pairs: list[Pair] = field(default_factory=list)
-    pairs_lost: list[str] = field(default_factory=list)
-    noticed: list[str] = field(default_factory=list)
-    row_lost: str | None = None
-    item: bytes | None = None
-    facts: tuple[tuple[str, ...], ...] = ()
-    """What the row shows about how all rows of the run must be read (see cross_row_facts.py)."""
-
-
-def read_candidate(line: bytes) -> RowOutcome:
-    """The candidate in a line that prefpairs itself wrote; no option applies again."""
-    return RowOutcome(kept=[candidate_of(decode(line))], places=[1])
-
-
-class Unusable(Exception):
-    """A well-formed record cannot be used, for a reason."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-def drop_unless_kept(options: ReadOptions, **unfit: object) -> None:
-    """Raise the first of the given reasons that applies, unless --keep-rows names it.
-
-    >>> drop_unless_kept(ReadOptions(keep_rows=frozenset({"failed"})), failed=True, incomplete=0)
-    """
-    for reason, applies in unfit.items():
-        if applies and reason not in options.keep_rows:
-            raise Unusable(reason)
 
 
 def add_candidate(answer: Answer, options: ReadOptions, label: str, reading: RowOutcome) -> None:
@@ -402,26 +356,3 @@ def meta_of(answer: Answer, task: str | None, options: ReadOptions) -> dict[str,
     kept = {path: answer.look_up(path) for path in paths}
     found = {path: finite(value) for path, value in kept.items() if value is not MISSING}
     return {**meta, **found} or None
-
-
-def begin_row(record: bytes) -> tuple[dict[str, Any], RowOutcome]:
-    """The object in a record, and its outcome so far."""
-    value, replaced = decode_counting(record)
-    return expect_object(value), RowOutcome(noticed=["surrogate_replaced"] * replaced)
-
-
-def expect_object(row: Any) -> dict[str, Any]:
-    """The row, which must be a JSON object."""
-    if not isinstance(row, dict):
-        raise BadField("row", row, "a JSON object")
-    return row
-
-
-def objects_in(row: dict[str, Any], field: str) -> list[dict[str, Any]]:
-    """The objects in a list of a row; none if it is missing or null."""
-    value = row.get(field)
-    if value is None:
-        return []
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise BadField(field, value, "a list of objects")
-    return value

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from prefpairs.fields.make_candidate import expect_object
+from prefpairs.fields.row_outcome import expect_object
 from prefpairs.model.candidate import LARGEST_INDEX
 from prefpairs.model.identity import (
     NO_TOOLS,

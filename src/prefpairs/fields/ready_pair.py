@@ -8,8 +8,6 @@ from typing import Any
 from prefpairs.errors import NotJson
 from prefpairs.fields.make_candidate import (
     Answer,
-    RowOutcome,
-    Unusable,
     group_of,
     meta_of,
     refuse_unfinished_thinking,
@@ -19,6 +17,7 @@ from prefpairs.fields.make_candidate import (
 )
 from prefpairs.fields.pair_row import sides_equal
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import RowOutcome, Unusable
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_prompt
 from prefpairs.model.json_codec import decode

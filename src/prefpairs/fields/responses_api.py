@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from prefpairs.errors import BadField
-from prefpairs.fields.make_candidate import Unusable
+from prefpairs.fields.row_outcome import Unusable
 from prefpairs.model.candidate import read_tools
 from prefpairs.model.content import ANSWER_FORM, CONTENT_KEYS, read_content, with_content_beside
 from prefpairs.model.json_codec import decode_part, encode, finite

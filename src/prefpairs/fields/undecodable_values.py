@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 
 from prefpairs.errors import BadRecord, NotJson
-from prefpairs.fields.make_candidate import RowOutcome
+from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.model.json_codec import DEEPEST
 
 _TOO_MUCH = frozenset({"too_deep", "number_too_long"})

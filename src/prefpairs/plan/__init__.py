@@ -8,15 +8,25 @@ from prefpairs.errors import UsageError
 from prefpairs.files.file_stamps import Stamp
 from prefpairs.files.input_file import Input, side_of
 from prefpairs.plan.export_plan import ExportPlan, TracePlan, references_of, trace_plan
-from prefpairs.plan.input_plan import InputPlan, PairInputPlan, PairPlan, ReadPlan
+from prefpairs.plan.input_plan import InputPlan, PairInputPlan, ReadPlan
 from prefpairs.plan.runner_plan import RunnerPlan
 from prefpairs.plan.write_plan import WritePlan
 from prefpairs.sources import TRACES
+from prefpairs.strategies.options import PairOptions
 from prefpairs.targets.export_options import ExportOptions, TraceOptions
 
 if TYPE_CHECKING:
     from prefpairs.stages.base import Stage
     from prefpairs.stages.split import Split
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairPlan:
+    """Which pairs are made of what was read, and in which order they are written."""
+
+    read: ReadPlan
+    options: PairOptions = field(default_factory=PairOptions)
+    temp_dir: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

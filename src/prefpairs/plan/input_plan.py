@@ -4,7 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -25,7 +25,6 @@ from prefpairs.sources import (
     check_source,
     companions_of,
 )
-from prefpairs.strategies.options import PairOptions
 from prefpairs.targets import OF_TRACES, PAIR_FORMATS
 
 _LONGEST_LINE = 4_000_000_000
@@ -302,12 +301,3 @@ class TempDir:
         """Raise for a directory that does not exist, whether it will be needed or not."""
         if self.temp_dir is not None and not is_folder(self.temp_dir):
             raise UsageError(f"--temp-dir {self.temp_dir}: there is no such directory")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairPlan:
-    """Which pairs are made of what was read, and in which order they are written."""
-
-    read: ReadPlan
-    options: PairOptions = field(default_factory=PairOptions)
-    temp_dir: str | None = None

@@ -8,16 +8,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from prefpairs.errors import BadField
-from prefpairs.fields.make_candidate import (
-    Answer,
+from prefpairs.fields.make_candidate import Answer, add_candidate
+from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import (
     RowOutcome,
     Unusable,
-    add_candidate,
     begin_row,
     drop_unless_kept,
     objects_in,
 )
-from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import read_tools
 from prefpairs.model.identity import digest
 from prefpairs.model.json_codec import decode_object

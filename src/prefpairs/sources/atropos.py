@@ -8,17 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from prefpairs.errors import BadField
-from prefpairs.fields.make_candidate import (
-    Answer,
-    RowOutcome,
-    Unusable,
-    add_candidate,
-    begin_row,
-    drop_unless_kept,
-)
+from prefpairs.fields.make_candidate import Answer, add_candidate
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.rendered_turns import Conversation, conversation
 from prefpairs.fields.rollout_tokens import Decoder, RolloutTokens, read_masked
+from prefpairs.fields.row_outcome import RowOutcome, Unusable, begin_row, drop_unless_kept
 from prefpairs.model.identity import digest
 from prefpairs.model.json_codec import decode_object
 from prefpairs.model.message import RENDERED, read_messages

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from prefpairs.fields.cross_row_facts import Fact
 from prefpairs.fields.join_question_columns import tools_beside, whole_question
-from prefpairs.fields.make_candidate import Answer, RowOutcome, add_candidate, begin_row
+from prefpairs.fields.make_candidate import Answer, add_candidate
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
+from prefpairs.fields.row_outcome import RowOutcome, begin_row
 from prefpairs.model.candidate import candidate_of
 from prefpairs.model.identity import BY_PROMPT
 from prefpairs.model.json_codec import decode_object, finite

@@ -33,15 +33,9 @@ from prefpairs.fields.join_question_columns import (
     turn_of,
     whole_question,
 )
-from prefpairs.fields.make_candidate import (
-    MAKERS,
-    Answer,
-    RowOutcome,
-    Unusable,
-    add_candidate,
-    begin_row,
-)
+from prefpairs.fields.make_candidate import MAKERS, Answer, add_candidate
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import RowOutcome, Unusable, begin_row
 from prefpairs.fields.suggestions import comparisons, suggestions
 from prefpairs.model.candidate import chat_in, read_text
 from prefpairs.model.json_codec import decode, decode_object

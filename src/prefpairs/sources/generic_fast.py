@@ -32,8 +32,8 @@ from prefpairs.fields.field_names import (
     VERSIONS,
 )
 from prefpairs.fields.guess_fields import Fields
-from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
+from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.fields.training_logs import TRAINING_LOGS, TrainingLog
 from prefpairs.model.candidate import Candidate, read_text
 from prefpairs.model.identity import canonical_json, digest_prompt, digest_turn, group_of_prompt

@@ -10,17 +10,16 @@ from typing import Any
 
 from prefpairs.errors import BadField, NoSuchPath, TwoReadings
 from prefpairs.fields.choose_field import check_direction, score_choices
-from prefpairs.fields.make_candidate import (
-    Answer,
+from prefpairs.fields.make_candidate import Answer, add_candidate
+from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.responses_api import chat_tool
+from prefpairs.fields.row_outcome import (
     RowOutcome,
     Unusable,
-    add_candidate,
     begin_row,
     drop_unless_kept,
     objects_in,
 )
-from prefpairs.fields.read_options import ReadOptions
-from prefpairs.fields.responses_api import chat_tool
 from prefpairs.model.candidate import read_index, read_tools
 from prefpairs.model.identity import canonical_json, digest
 from prefpairs.model.json_codec import decode_object

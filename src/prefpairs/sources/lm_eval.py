@@ -12,8 +12,9 @@ from prefpairs.errors import BadField, NoSuchPath, TwoReadings
 from prefpairs.fields.answers_in_row import WeightedScore
 from prefpairs.fields.choose_field import check_direction, score_choices
 from prefpairs.fields.cross_row_facts import Fact
-from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
+from prefpairs.fields.make_candidate import Answer, add_candidate
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import RowOutcome, Unusable, begin_row
 from prefpairs.model.candidate import chat_in
 from prefpairs.model.identity import canonical_json, digest
 from prefpairs.model.json_codec import decode_object

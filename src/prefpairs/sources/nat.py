@@ -15,8 +15,9 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from prefpairs.errors import BadField, BadRecord
-from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
+from prefpairs.fields.make_candidate import Answer, add_candidate
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
+from prefpairs.fields.row_outcome import RowOutcome, Unusable, begin_row
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest
 from prefpairs.model.json_codec import decode_object, decode_part, encode, finite

@@ -14,15 +14,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct, field
 
 from prefpairs.errors import BadField, BadRecord
-from prefpairs.fields.make_candidate import (
-    Answer,
-    RowOutcome,
-    Unusable,
-    add_candidate,
-    begin_row,
-    drop_unless_kept,
-    split_turns,
-)
+from prefpairs.fields.make_candidate import Answer, add_candidate, split_turns
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.fields.responses_api import (
     UsualItem,
@@ -32,6 +24,7 @@ from prefpairs.fields.responses_api import (
     question_of,
     tools_of,
 )
+from prefpairs.fields.row_outcome import RowOutcome, Unusable, begin_row, drop_unless_kept
 from prefpairs.model import memory_guard
 from prefpairs.model.candidate import LARGEST_INDEX, Candidate, read_index
 from prefpairs.model.identity import (

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from prefpairs.errors import BadField
 from prefpairs.fields.choose_field import has_content
 from prefpairs.fields.field_names import OUTPUTS
-from prefpairs.fields.make_candidate import RowOutcome, Unusable, begin_row, drop_unless_kept
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.responses_api import chat_of, prompt_of, tools_of
+from prefpairs.fields.row_outcome import RowOutcome, Unusable, begin_row, drop_unless_kept
 from prefpairs.model.json_codec import decode_object
 from prefpairs.model.path import MISSING, look_up
 from prefpairs.sources.base import RecordReader, Source

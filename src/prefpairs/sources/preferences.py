@@ -11,10 +11,11 @@ from prefpairs.fields.answers_in_row import answer_at
 from prefpairs.fields.cross_row_facts import Fact
 from prefpairs.fields.guess_fields import find_fields
 from prefpairs.fields.join_question_columns import tools_beside, whole_question
-from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, begin_row
+from prefpairs.fields.make_candidate import Answer
 from prefpairs.fields.preference_label import BOTH_BAD, TIE, Meanings, read_label
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.ready_pair import add_pair
+from prefpairs.fields.row_outcome import RowOutcome, Unusable, begin_row
 from prefpairs.model.candidate import read_text
 from prefpairs.model.json_codec import decode_object
 from prefpairs.model.message import Text

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from prefpairs.errors import BadField
-from prefpairs.fields.make_candidate import Answer, RowOutcome, add_candidate, begin_row
+from prefpairs.fields.make_candidate import Answer, add_candidate
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import RowOutcome, begin_row
 from prefpairs.model.candidate import read_text
 from prefpairs.model.json_codec import decode_object
 from prefpairs.model.pair import POSITION

@@ -8,16 +8,10 @@ from math import fsum
 from typing import Any
 
 from prefpairs.errors import BadField
-from prefpairs.fields.make_candidate import (
-    Answer,
-    RowOutcome,
-    Unusable,
-    add_candidate,
-    begin_row,
-    drop_unless_kept,
-)
+from prefpairs.fields.make_candidate import Answer, add_candidate
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.rendered_turns import conversation, note_on_prompts, turns_in
+from prefpairs.fields.row_outcome import RowOutcome, Unusable, begin_row, drop_unless_kept
 from prefpairs.model.identity import canonical_json, digest
 from prefpairs.model.json_codec import decode_object
 from prefpairs.model.marks import says_cut_off

@@ -12,15 +12,9 @@ from prefpairs.errors import BadField, NotJson
 from prefpairs.fields.answers_in_row import is_number
 from prefpairs.fields.choose_field import fields_differ
 from prefpairs.fields.field_names import OUTPUTS, SCORES
-from prefpairs.fields.make_candidate import (
-    Answer,
-    RowOutcome,
-    Unusable,
-    add_candidate,
-    begin_row,
-    drop_unless_kept,
-)
+from prefpairs.fields.make_candidate import Answer, add_candidate
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import RowOutcome, Unusable, begin_row, drop_unless_kept
 from prefpairs.model.candidate import read_tools
 from prefpairs.model.json_codec import decode, decode_object
 from prefpairs.model.message import Message, read_message

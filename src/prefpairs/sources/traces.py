@@ -8,15 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from prefpairs.errors import BadField
-from prefpairs.fields.make_candidate import (
-    Answer,
-    RowOutcome,
-    add_candidate,
-    begin_row,
-    expect_object,
-)
+from prefpairs.fields.make_candidate import Answer, add_candidate
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.ready_pair import add_pair
+from prefpairs.fields.row_outcome import RowOutcome, begin_row, expect_object
 from prefpairs.model.candidate import ToolError, Trace, read_text, read_tools
 from prefpairs.model.content import MEDIA, parts_of
 from prefpairs.model.identity import canonical_json, digest_prompt, group_of_prompt

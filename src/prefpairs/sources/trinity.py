@@ -9,17 +9,11 @@ from typing import Any
 
 from prefpairs.chat.flatten import is_text_message
 from prefpairs.errors import BadField
-from prefpairs.fields.make_candidate import (
-    Answer,
-    RowOutcome,
-    Unusable,
-    add_candidate,
-    begin_row,
-    drop_unless_kept,
-)
+from prefpairs.fields.make_candidate import Answer, add_candidate
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.fields.ready_pair import add_pair
 from prefpairs.fields.rollout_tokens import RolloutTokens, read_appended, read_tokens
+from prefpairs.fields.row_outcome import RowOutcome, Unusable, begin_row, drop_unless_kept
 from prefpairs.model.candidate import LARGEST_INDEX, read_tools
 from prefpairs.model.common_prefix import back_to_turn, shared_length
 from prefpairs.model.json_codec import decode, decode_object

@@ -7,16 +7,10 @@ something only where `error` is null.
 from collections.abc import Sequence
 from typing import Any
 
-from prefpairs.fields.make_candidate import (
-    Answer,
-    RowOutcome,
-    Unusable,
-    add_candidate,
-    begin_row,
-    drop_unless_kept,
-)
+from prefpairs.fields.make_candidate import Answer, add_candidate
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.responses_api import chat_tool
+from prefpairs.fields.row_outcome import RowOutcome, Unusable, begin_row, drop_unless_kept
 from prefpairs.model.candidate import read_text, read_tools
 from prefpairs.model.identity import canonical_json, digest
 from prefpairs.model.json_codec import decode_object

@@ -9,7 +9,7 @@ import pytest
 
 from prefpairs.engine.candidate_store import CandidateStore
 from prefpairs.errors import InputChanged, NotJson
-from prefpairs.fields.make_candidate import RowOutcome
+from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.files.fetch_records import RecordFetcher, RecordFile, Spool
 from prefpairs.files.input_file import Input
 from prefpairs.model.candidate import Candidate

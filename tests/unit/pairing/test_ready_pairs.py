@@ -5,8 +5,8 @@ from typing import Literal
 
 import pytest
 
-from prefpairs.engine.pairs_from_candidates import ReadyPairs
-from prefpairs.fields.make_candidate import RowOutcome
+from prefpairs.engine.ready_pairs import ReadyPairs
+from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.files.fetch_records import RecordFetcher
 from prefpairs.ledger import Ledger
 from prefpairs.model.pair import Pair, pair_of

@@ -9,8 +9,8 @@ import pyarrow.parquet
 import pytest
 
 from prefpairs.errors import BadField, BadInput
-from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.files.input_file import Input, Limits
 from prefpairs.files.open_input import open_input
 from prefpairs.sources import TABLES

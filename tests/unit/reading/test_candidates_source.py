@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, NotJson, TwoReadings
-from prefpairs.fields.make_candidate import RowOutcome, read_candidate
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import RowOutcome, read_candidate
 from prefpairs.model.candidate import Candidate, candidate_line
 from prefpairs.model.identity import digest_prompt, group_of_prompt
 from prefpairs.sources.candidates import looks_like, open_reader

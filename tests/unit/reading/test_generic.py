@@ -9,8 +9,8 @@ from prefpairs.errors import BadField, NotJson, OtherRows, TwoReadings
 from prefpairs.fields import training_logs
 from prefpairs.fields.cross_row_facts import CrossRowFacts
 from prefpairs.fields.guess_fields import find_fields
-from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.message import Unclear
 from prefpairs.model.pair import POSITION

@@ -7,8 +7,8 @@ import pytest
 
 from prefpairs.errors import BadField, NoSuchPath, TwoReadings
 from prefpairs.fields.cross_row_facts import CrossRowFacts
-from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.sources.detect import source_of
 from prefpairs.sources.lm_eval import open_reader
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
+from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_response
 from prefpairs.sources.nemo_gym import open_reader

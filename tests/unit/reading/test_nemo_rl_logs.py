@@ -7,8 +7,8 @@ import pytest
 
 from prefpairs.chat.unrender import Unrenderer
 from prefpairs.errors import BadField
-from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.sources.detect import source_of
 from prefpairs.sources.nemo_rl import open_reader
 

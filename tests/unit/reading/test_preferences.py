@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, OptionNeeds, OptionsConflict, TwoReadings, UsageError
-from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.preference_label import read_label, read_meanings
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.model.pair import Pair
 from prefpairs.option import filled
 from prefpairs.plan import ReadPlan

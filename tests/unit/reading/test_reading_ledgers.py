@@ -10,8 +10,8 @@ import pytest
 
 from prefpairs.engine.candidate_reader import reading_inputs, with_origin
 from prefpairs.errors import BadRecords, NoSuchPath, UnknownWord
-from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.fields.make_candidate import Unusable
 from prefpairs.fields.responses_api import chat_of, prompt_of, tools_of
+from prefpairs.fields.row_outcome import Unusable
 
 USER = {"role": "user", "content": "Q"}
 SYSTEM = {"role": "system", "content": "S"}

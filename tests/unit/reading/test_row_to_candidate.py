@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.fields.make_candidate import Answer, RowOutcome, add_candidate, expect_object
+from prefpairs.fields.make_candidate import Answer, add_candidate
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import RowOutcome, expect_object
 from prefpairs.model.message import Message, Text
 from prefpairs.model.tool_calls import tool_call
 from prefpairs.sources.generic import read_any_shape

@@ -8,8 +8,8 @@ import pytest
 from prefpairs.errors import BadField, NotOneEach, TwoReadings
 from prefpairs.fields.answers_in_row import several_answers_at
 from prefpairs.fields.field_names import THOUGHTS
-from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.pair import POSITION
 from prefpairs.sources import nemo_gym

@@ -7,9 +7,9 @@ import pytest
 
 from prefpairs.chat.unrender import Unrenderer
 from prefpairs.errors import BadField
-from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.rendered_turns import turns_in, without_end
+from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.sources.detect import source_of
 from prefpairs.sources.skyrl import open_reader
 

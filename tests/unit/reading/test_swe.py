@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, TwoReadings
-from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.model.message import as_chat
 from prefpairs.sources import LAYOUTS, openhands, swe, swe_agent

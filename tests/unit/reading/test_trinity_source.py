@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.message import Message
 from prefpairs.sources.trinity import looks_like, open_reader

@@ -22,7 +22,7 @@ from prefpairs.engine.runners.step_output import StepOutput, Wrote, write_output
 from prefpairs.engine.runners.step_plan import Piece, Work
 from prefpairs.engine.stage_runner import put_through_stages
 from prefpairs.errors import BadInput
-from prefpairs.fields.make_candidate import read_candidate
+from prefpairs.fields.row_outcome import read_candidate
 from prefpairs.files.fetch_records import RecordFile
 from prefpairs.files.file_system import errors_named
 from prefpairs.files.input_file import Input

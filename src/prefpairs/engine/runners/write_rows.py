@@ -24,7 +24,7 @@ from prefpairs.engine.runners.phases import Phase, step_name
 from prefpairs.engine.runners.step_output import StepOutput, Wrote, add_stages, write_output
 from prefpairs.engine.runners.step_plan import Piece, Work
 from prefpairs.engine.stage_runner import put_through_stages
-from prefpairs.fields.choose_field import Fact
+from prefpairs.fields.cross_row_facts import Fact
 from prefpairs.files.lines import count_lines
 from prefpairs.files.open_input import open_input
 from prefpairs.ledger import Ledger
