@@ -146,8 +146,10 @@ def serve(listener: socket.socket) -> int:
     for module in pkgutil.walk_packages(prefpairs.__path__, "prefpairs."):
         if module.name != "prefpairs.__main__":
             import_module(module.name)
-    from prefpairs.cli.main import main
+    from prefpairs.cli.main import COMMANDS, app_of, main
 
+    for command in COMMANDS:
+        app_of(command)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest only
     gc.freeze()
     while True:

@@ -6,7 +6,8 @@ import signal
 import sys
 import threading
 import time
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 from importlib import import_module
 from types import FrameType
 
@@ -160,7 +161,7 @@ def call(words: list[str], *, ours: bool) -> int:
     import typer
 
     try:
-        app = _app(words[0])
+        app = app_of(words[0])
         if ours:
             gc.freeze()
             gc.enable()
@@ -171,9 +172,17 @@ def call(words: list[str], *, ours: bool) -> int:
         raise mistyped(error, words[0]) from None
 
 
-def _app(command: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - typer loads late
+def app_of(command: str):  # type: ignore[no-untyped-def]  # noqa: ANN201 - typer loads late
     """The app with one command: no other one is loaded."""
+    module = import_module(f"prefpairs.cli.commands.{command}")
+    return _app(command, getattr(module, command))
+
+
+@cache
+def _app(command: str, function: Callable[..., None]):  # type: ignore[no-untyped-def]  # noqa: ANN202
+    """The app with one command, built once in a process."""
     import typer
+    from typer.main import get_command
 
     from prefpairs.cli.typer_adapter import command_of
 
@@ -185,9 +194,8 @@ def _app(command: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - typer 
         context_settings={"token_normalize_func": lambda word: word.replace("_", "-")},
     )
     app.callback()(_global_options)
-    module = import_module(f"prefpairs.cli.commands.{command}")
-    app.command(command)(command_of(getattr(module, command)))
-    return app
+    app.command(command)(command_of(function))
+    return get_command(app)
 
 
 def _global_options() -> None:

@@ -4,7 +4,7 @@ Pairs that the rollouts already contain come first.
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, groupby
 

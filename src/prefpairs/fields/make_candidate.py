@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prefpairs.errors import BadField, MeansNothing
 from prefpairs.fields.read_options import ReadOptions, Unrender, group_key
-from prefpairs.fields.row_outcome import RowOutcome, Unusable
+from prefpairs.fields.row_outcome import RowOutcome, Unusable, drop_unless_kept
 from prefpairs.model.candidate import Candidate, read_text
 from prefpairs.model.identity import BY_PROMPT, canonical_json, digest_prompt, group_of_prompt
 from prefpairs.model.json_codec import finite
