@@ -1,10 +1,16 @@
 //! Items of the Responses API to chat messages, and the digests of those.
 
 mod messages;
+mod strip;
 mod written;
 
+pub use strip::{is_space, strip};
+
 use crate::identity::{digest, Digest};
-use crate::json::{write_str, Cursor, Marks, No, Result, Shapes, Str};
+use std::borrow::Cow;
+use strip::{strip_written, trim_start_written};
+
+use crate::json::{escape, unescape, unescaped, write_str, Cursor, Marks, No, Result, Shapes, Str};
 
 /// Rows with more calls are left to Python.
 const MOST_CALLS: usize = 500;
@@ -78,7 +84,8 @@ pub struct Chat {
     pub messages: Vec<Message>,
     /// What others said before the model did, once `split_off_leading` has taken it away.
     pub leading: Vec<Message>,
-    pub words: String,
+    /// Words and thoughts as they are written in JSON: most are read, digested and written so.
+    words: String,
     thoughts: String,
     names: String,
     calls: Vec<Call>,
@@ -135,12 +142,17 @@ impl Chat {
         self.calls.len()
     }
 
-    pub fn words_of(&self, message: &Message) -> &str {
-        message.words.of(&self.words)
+    pub fn words_of(&self, message: &Message) -> Cow<'_, str> {
+        unescaped(message.words.of(&self.words))
     }
 
-    pub fn thoughts_of(&self, message: &Message) -> &str {
-        message.thoughts.of(&self.thoughts)
+    pub fn thoughts_of(&self, message: &Message) -> Cow<'_, str> {
+        unescaped(message.thoughts.of(&self.thoughts))
+    }
+
+    /// Write the words of a message as a string.
+    pub fn write_words(&self, message: &Message, out: &mut String) {
+        write_written(message.words.of(&self.words), out);
     }
 
     /// Names and arguments of the functions that a message calls.
@@ -152,7 +164,7 @@ impl Chat {
     /// A message that is words alone.
     pub fn say(&mut self, role: Role, words: &str) {
         let from = self.words.len();
-        self.words.push_str(words);
+        escape(words, &mut self.words);
         self.push(role, from, Span::default());
     }
 
@@ -193,9 +205,10 @@ impl Chat {
         self.words.len()
     }
 
+    /// Add a thought, as it is written.
     fn think(&mut self, text: &str) {
         if self.waiting.any_thoughts {
-            self.thoughts.push('\n');
+            self.thoughts.push_str("\\n");
         }
         self.thoughts.push_str(text);
         self.waiting.any_thoughts = true;
@@ -359,7 +372,7 @@ impl Chat {
 
     fn add_words(&mut self, words: Option<Str>) {
         if let Some(words) = words {
-            words.push_to(&mut self.words);
+            words.push_written_to(&mut self.words);
         }
     }
 
@@ -390,7 +403,7 @@ impl Chat {
             (Some(kind), Some(text))
                 if matches!(kind.raw, "output_text" | "input_text" | "text") =>
             {
-                text.push_to(&mut self.words);
+                text.push_written_to(&mut self.words);
                 Ok(())
             }
             _ => Err(No::Odd),
@@ -493,8 +506,8 @@ impl Chat {
 
     /// Take a thought; whether it says something.
     fn add_thought(&mut self, text: Str) -> bool {
-        let text = text.text();
-        let spoken = strip(&text);
+        let text = text.written();
+        let spoken = strip_written(&text);
         if !spoken.is_empty() {
             self.think(spoken);
         }
@@ -526,10 +539,10 @@ impl Chat {
         let mut thoughts = message.thoughts.of(&self.thoughts).to_owned();
         let mut found = first;
         loop {
-            let thought = strip(found);
+            let thought = strip_written(found);
             if !thought.is_empty() {
                 if !thoughts.is_empty() {
-                    thoughts.push('\n');
+                    thoughts.push_str("\\n");
                 }
                 thoughts.push_str(thought);
             }
@@ -549,7 +562,7 @@ impl Chat {
         message.thoughts = Span { from, to: self.thoughts.len() };
     }
 
-    /// One system message of the instructions and those at the beginning.
+    /// One system message of the instructions, as they are written, and those at the beginning.
     pub fn with_one_system_message(&mut self, instructions: Option<&str>) {
         let leading = self.messages.iter().take_while(|turn| turn.role == Role::System).count();
         if instructions.is_none() && leading < 2 {
@@ -559,7 +572,7 @@ impl Chat {
             .into_iter()
             .chain(self.messages[..leading].iter().map(|turn| turn.words.of(&self.words)))
             .collect();
-        let joined = texts.join("\n\n");
+        let joined = texts.join("\\n\\n");
         let from = self.words.len();
         self.words.push_str(&joined);
         let words = Span { from, to: self.words.len() };
@@ -569,7 +582,8 @@ impl Chat {
     }
 
     pub fn says_something(&self, message: &Message) -> bool {
-        message.calls.0 < message.calls.1 || !strip(message.words.of(&self.words)).is_empty()
+        message.calls.0 < message.calls.1
+            || !strip_written(message.words.of(&self.words)).is_empty()
     }
 
     /// The digest of messages; ids of calls are those of a conversation that began with `before`.
@@ -604,12 +618,14 @@ impl Chat {
         let words = message.words.of(&self.words);
         let (first, last) = message.calls;
         if answered == 0 && first == last && message.thoughts.is_empty() {
-            return Ok(digest(&[
-                b"text\0",
-                message.role.name().as_bytes(),
-                b"\0",
-                words.as_bytes(),
-            ]));
+            let mut plain = words;
+            if memchr::memchr(b'\\', words.as_bytes()).is_some() {
+                out.clear();
+                unescape(words, out);
+                plain = out;
+            }
+            let role = message.role.name().as_bytes();
+            return Ok(digest(&[b"text\0", role, b"\0", plain.as_bytes()]));
         }
         out.clear();
         out.push('{');
@@ -631,10 +647,10 @@ impl Chat {
             out.push_str("],");
         }
         out.push_str("\"content\":");
-        write_str(words, out);
+        write_written(words, out);
         if !message.thoughts.is_empty() {
             out.push_str(",\"reasoning\":");
-            write_str(message.thoughts.of(&self.thoughts), out);
+            write_written(message.thoughts.of(&self.thoughts), out);
         }
         let _ = write!(out, ",\"role\":\"{}\"}}", message.role.name());
         Ok(digest(&[b"message\0", out.as_bytes()]))
@@ -802,18 +818,16 @@ fn write_arguments(text: &str, out: &mut String, bare: &mut String) -> Result<()
     }
 }
 
-/// What Python calls white space.
-pub fn is_space(character: char) -> bool {
-    character.is_whitespace() || matches!(character, '\u{1c}'..='\u{1f}')
-}
-
-pub fn strip(text: &str) -> &str {
-    text.trim_matches(is_space)
+/// Write a string of what is already written as in one.
+fn write_written(written: &str, out: &mut String) {
+    out.push('"');
+    out.push_str(written);
+    out.push('"');
 }
 
 /// Thinking up to the first closing tag, and where what follows begins.
 fn closing_tag(text: &str) -> Option<(&str, usize)> {
-    let start = text.trim_start_matches(is_space);
+    let start = trim_start_written(text);
     up_to_end(text, start.strip_prefix("<think>").unwrap_or(start))
 }
 
@@ -823,11 +837,11 @@ fn block(text: &str) -> Option<(&str, usize)> {
 
 fn up_to_end<'a>(text: &'a str, inside: &'a str) -> Option<(&'a str, usize)> {
     let (thought, rest) = inside.split_once("</think>")?;
-    Some((thought, text.len() - rest.trim_start_matches(is_space).len()))
+    Some((thought, text.len() - trim_start_written(rest).len()))
 }
 
 /// Thinking that never came to an end.
 fn open_tag(text: &str) -> Option<(&str, usize)> {
-    let thought = text.trim_start_matches(is_space).strip_prefix("<think>")?;
+    let thought = trim_start_written(text).strip_prefix("<think>")?;
     Some((thought, text.len()))
 }

@@ -29,6 +29,8 @@ pub type Result<T> = std::result::Result<T, No>;
 pub struct Str<'a> {
     pub raw: &'a str,
     pub escaped: bool,
+    /// Whether Python would write it with other escapes.
+    otherwise: bool,
 }
 
 impl<'a> Str<'a> {
@@ -52,26 +54,27 @@ impl<'a> Str<'a> {
 
     /// Whether Python would write it with the same escapes.
     pub fn is_as_written(self) -> bool {
-        if !self.escaped {
-            return true;
+        !self.otherwise
+    }
+
+    /// Append it as Python writes it, without quotes.
+    pub fn push_written_to(self, out: &mut String) {
+        if self.otherwise {
+            escape(&self.text(), out);
+        } else {
+            out.push_str(self.raw);
         }
-        let bytes = self.raw.as_bytes();
-        let mut from = 0;
-        while let Some(found) = memchr::memchr(b'\\', &bytes[from..]) {
-            let escape = &bytes[from + found + 1..];
-            from += found + 2;
-            match escape {
-                [b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't', ..] => {}
-                [b'u', b'0', b'0', one @ (b'0' | b'1'), other, ..] => {
-                    let short = *one == b'0' && matches!(other, b'8' | b'9' | b'a' | b'c' | b'd');
-                    if short || other.is_ascii_uppercase() {
-                        return false;
-                    }
-                }
-                _ => return false,
-            }
+    }
+
+    /// What Python writes, without quotes.
+    pub fn written(self) -> Cow<'a, str> {
+        if self.otherwise {
+            let mut text = String::with_capacity(self.raw.len());
+            self.push_written_to(&mut text);
+            Cow::Owned(text)
+        } else {
+            Cow::Borrowed(self.raw)
         }
-        true
     }
 }
 
@@ -200,17 +203,19 @@ impl<'a> Cursor<'a> {
         let bytes = self.text.as_bytes();
         let start = self.at;
         let mut at = start;
-        let mut escaped = false;
+        let (mut escaped, mut otherwise) = (false, false);
         loop {
             at = next_special(bytes, at);
             match bytes.get(at) {
                 Some(b'"') => {
                     self.at = at + 1;
-                    return Ok(Str { raw: &self.text[start..at], escaped });
+                    return Ok(Str { raw: &self.text[start..at], escaped, otherwise });
                 }
                 Some(b'\\') => {
                     escaped = true;
-                    at = after_escape(bytes, at)?;
+                    let after = after_escape(bytes, at)?;
+                    otherwise |= !is_escape_as_written(&bytes[at + 1..after]);
+                    at = after;
                 }
                 _ => return Err(No::Json),
             }
@@ -536,8 +541,29 @@ fn after_escape(bytes: &[u8], at: usize) -> Result<usize> {
     }
 }
 
+/// Whether Python would write what is behind a backslash.
+#[inline]
+fn is_escape_as_written(escape: &[u8]) -> bool {
+    match escape {
+        [b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't'] => true,
+        [b'u', b'0', b'0', b'0', other] => matches!(other, b'0'..=b'7' | b'b' | b'e' | b'f'),
+        [b'u', b'0', b'0', b'1', other] => !other.is_ascii_uppercase(),
+        _ => false,
+    }
+}
+
+/// What a text says that is written as in a string.
+pub fn unescaped(written: &str) -> Cow<'_, str> {
+    if memchr::memchr(b'\\', written.as_bytes()).is_none() {
+        return Cow::Borrowed(written);
+    }
+    let mut text = String::with_capacity(written.len());
+    unescape(written, &mut text);
+    Cow::Owned(text)
+}
+
 /// Append what a checked string says.
-fn unescape(raw: &str, out: &mut String) {
+pub fn unescape(raw: &str, out: &mut String) {
     let bytes = raw.as_bytes();
     let mut from = 0;
     while let Some(found) = memchr::memchr(b'\\', &bytes[from..]) {
@@ -567,19 +593,21 @@ fn unescape(raw: &str, out: &mut String) {
 }
 
 fn write_canonical_str(given: Str, out: &mut String) {
-    if given.escaped {
-        write_str(&given.text(), out);
-    } else {
-        out.push('"');
-        out.push_str(given.raw);
-        out.push('"');
-    }
+    out.push('"');
+    given.push_written_to(out);
+    out.push('"');
 }
 
 /// Write a text as a canonical string.
 pub fn write_str(text: &str, out: &mut String) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     out.push('"');
+    escape(text, out);
+    out.push('"');
+}
+
+/// Write a text as in a canonical string, without quotes.
+pub fn escape(text: &str, out: &mut String) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let bytes = text.as_bytes();
     let mut from = 0;
     loop {
@@ -602,7 +630,6 @@ pub fn write_str(text: &str, out: &mut String) {
             }
         }
     }
-    out.push('"');
 }
 
 /// Whether Python would write a number with the same digits; false where that is not certain.

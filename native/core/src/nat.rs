@@ -171,8 +171,8 @@ impl Reader {
         }
         let last = self.prompt.messages.last().copied();
         let held = last.filter(|turn| turn.role == Role::Assistant).is_some_and(|turn| {
-            let said = strip(self.prompt.words_of(&turn));
-            self.prompt.calls_of(&turn).next().is_none() && said == strip(&step.output)
+            let said = self.prompt.words_of(&turn);
+            self.prompt.calls_of(&turn).next().is_none() && strip(&said) == strip(&step.output)
         });
         if held {
             self.prompt.messages.pop();
@@ -226,7 +226,7 @@ impl Reader {
         let (mut name, mut prompt) = (String::new(), String::new());
         write_str(&named, &mut name);
         match (&self.prompt.messages[..], is_text) {
-            ([words], true) => write_str(self.prompt.words_of(words), &mut prompt),
+            ([words], true) => self.prompt.write_words(words, &mut prompt),
             (turns, _) => self.prompt.write(turns, &self.prompt.answers(None), 0, &mut prompt),
         }
         let mut meta = format!("{{\"example_id\":{id},\"turn_id\":");

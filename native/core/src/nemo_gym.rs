@@ -379,7 +379,7 @@ impl Reader {
             return Err(No::Odd);
         }
         for turn in &answer.leading {
-            prompt.say(turn.role, answer.words_of(turn));
+            prompt.say(turn.role, &answer.words_of(turn));
         }
         Ok(())
     }
@@ -745,13 +745,13 @@ impl<'a> Request<'a> {
     }
 
     fn read_prompt(&self, prompt: &mut Chat) -> Result<()> {
-        let instructions = self.instructions.map(Str::text).filter(|text| !text.is_empty());
+        let instructions = self.instructions.map(Str::written).filter(|text| !text.is_empty());
         if let Some(mut input) = self.input {
             match input.peek() {
                 b'"' => {
                     let text = input.string()?;
                     if !strip(&text.text()).is_empty() {
-                        prompt.say(Role::User, &text.text());
+                        prompt.say_as_given(Role::User, text);
                     }
                 }
                 b'[' => {
@@ -762,8 +762,10 @@ impl<'a> Request<'a> {
             }
         }
         if prompt.messages.is_empty() {
-            match self.problem.map(Str::text) {
-                Some(problem) if !strip(&problem).is_empty() => prompt.say(Role::User, &problem),
+            match self.problem {
+                Some(problem) if !strip(&problem.text()).is_empty() => {
+                    prompt.say_as_given(Role::User, problem);
+                }
                 _ => return Ok(()),
             }
         }

@@ -227,7 +227,7 @@ impl<S: Shape> Winners for Reader<S> {
 /// Write a chat as a list of messages, or its only words as text.
 fn write_text(chat: &Chat, is_text: bool, answered: &[usize], calls: usize, out: &mut String) {
     match (&chat.messages[..], is_text) {
-        ([words], true) => write_str(chat.words_of(words), out),
+        ([words], true) => chat.write_words(words, out),
         (messages, _) => chat.write(messages, answered, calls, out),
     }
 }

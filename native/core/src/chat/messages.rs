@@ -36,7 +36,7 @@ impl Chat {
     /// A message that is words alone, as they are in a row.
     pub fn say_as_given(&mut self, role: Role, words: Str) {
         let from = self.words.len();
-        words.push_to(&mut self.words);
+        words.push_written_to(&mut self.words);
         self.push(role, from, Span::default());
     }
 
@@ -60,7 +60,7 @@ impl Chat {
         }
         let thoughts = self.thoughts.len();
         if let Some(given) = fields.thoughts {
-            given.push_to(&mut self.thoughts);
+            given.push_written_to(&mut self.thoughts);
         }
         let answers = fields.answers.map_or(Span::default(), |id| self.name(id));
         self.messages.push(Message {
@@ -95,7 +95,7 @@ impl Chat {
                 if cursor.peek() == b'"' {
                     let words = cursor.string()?;
                     fields.as_written &= words.is_as_written();
-                    words.push_to(&mut self.words);
+                    words.push_written_to(&mut self.words);
                     return Ok(());
                 }
                 fields.as_written = false;

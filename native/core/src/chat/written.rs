@@ -1,6 +1,6 @@
 //! Messages as Python writes them.
 
-use super::{Chat, Message};
+use super::{write_written, Chat, Message};
 use crate::json::write_str;
 
 impl Chat {
@@ -35,11 +35,10 @@ impl Chat {
         out.push_str("{\"role\":\"");
         out.push_str(message.role.name());
         out.push_str("\",\"content\":");
-        write_str(self.words_of(message), out);
-        let thoughts = self.thoughts_of(message);
-        if !thoughts.is_empty() {
+        self.write_words(message, out);
+        if !message.thoughts.is_empty() {
             out.push_str(",\"reasoning_content\":");
-            write_str(thoughts, out);
+            write_written(message.thoughts.of(&self.thoughts), out);
         }
         let before = *calls;
         for (name, arguments) in self.calls_of(message) {
