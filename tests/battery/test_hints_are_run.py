@@ -514,6 +514,12 @@ RUNS = [
         "prefpairs sample --runner shards --fraction 0.5 --out-dir made pairs.jsonl",
     ),
     Run(
+        "prefpairs dedupe --runner shards --by chosen --out-dir made pairs.jsonl",
+        "use --runner local, or add prompt to --by",
+        "prefpairs dedupe --runner local --by chosen pairs.jsonl && "
+        "prefpairs dedupe --runner shards --by prompt,chosen --out-dir made pairs.jsonl",
+    ),
+    Run(
         "prefpairs split --runner shards --exact --out-dir made pairs.jsonl",
         "leave it out, or use --runner local",
         "prefpairs split --runner shards --out-dir made pairs.jsonl && "

@@ -1,5 +1,6 @@
 """A run in steps gives the bytes and counts of a run in one process."""
 
+import gzip
 import json
 import re
 from collections.abc import Sequence
@@ -222,6 +223,53 @@ def test_split(words: list[str], engine: str, tmp_path: Path) -> None:
     expected = locally(words, tmp_path, engine)
     assert expected[0]["train"]
     assert in_steps(words, tmp_path, engine, ("20KB", None)) == expected
+
+
+DEDUPES: tuple[list[str], ...] = (
+    [],
+    ["--conflicts", "drop"],
+    ["--conflicts", "strongest", "--by", "prompt"],
+    ["--by", "prompt,chosen"],
+    ["--against", "benchmark.jsonl"],
+)
+
+
+def write_copies(folder: Path, seed: int) -> list[str]:
+    """Write pairs, and copies of them that have other scores, fields or the opposite preference."""
+    read = write_pairs(folder, seed)
+    chance = Random(seed)  # noqa: S311 - rows for a test
+    pairs = [json.loads(line) for line in (folder / "more.jsonl").read_bytes().split(b"\n")]
+    prompts = [{"prompt": pair["prompt"]} for pair in pairs if chance.random() < 0.1]
+    for pair in pairs:
+        kind = chance.randrange(5)
+        if kind == 0:
+            pair["chosen"], pair["rejected"] = pair["rejected"], pair["chosen"]
+        elif kind == 1:
+            pair["chosen_score"] += 1
+        elif kind == 2:
+            pair["meta"] = {"seen": chance.randrange(9)}
+        elif kind == 3:
+            pair["rejected"] += " or not"
+    lines = [json.dumps(pair).encode() for pair in pairs for _ in range(chance.randrange(1, 4))]
+    chance.shuffle(lines)
+    (folder / "copies.jsonl").write_bytes(b"\n".join(lines))
+    (folder / "array.json").write_text(json.dumps(pairs))
+    (folder / "packed.jsonl.gz").write_bytes(gzip.compress(b"\n".join(lines[::2]), mtime=0))
+    (folder / "benchmark.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in prompts))
+    return [*read, "copies.jsonl", "array.json", "packed.jsonl.gz"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("words", DEDUPES, ids=[" ".join(words) or "-" for words in DEDUPES])
+def test_dedupe(words: list[str], engine: str, tmp_path: Path) -> None:
+    """The survivors come in the order of the input, wherever their copies are."""
+    words = ["dedupe", *words, *write_copies(tmp_path, seed=7)]
+    expected = locally(words, tmp_path, engine)
+    counts = json.loads(expected[1])["stages"]["dedupe"]
+    assert counts["dropped"]["duplicate"] > 100
+    assert "contradiction" in {*counts["dropped"]} or counts["noticed"]["contradiction_kept"]
+    for size in ("15KB", "4MB"):
+        assert in_steps(words, tmp_path, engine, (size, None)) == expected
 
 
 def test_what_only_all_pairs_show_of_a_split(tmp_path: Path) -> None:

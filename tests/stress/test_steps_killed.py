@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -62,15 +62,27 @@ def processes(folder: Path, kind: str) -> Iterator["subprocess.Popen[bytes]"]:
     yield start(folder, "shards", kind, "-q", "out", "1/2")
 
 
+def plan_dedupe(folder: Path) -> None:
+    """Plan the steps of `dedupe`, of pairs most of which occur twice."""
+    lines = (folder / "local.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "pairs.jsonl").write_bytes(b"".join([*lines, *lines[::-1], *lines[:99]]))
+    run_well(folder, "dedupe", "-q", "pairs.jsonl", "-o", "local.jsonl")
+    ways = ("--runner", "shards", "--range-size", "30KB", "--out-dir", "out")
+    run_well(folder, "dedupe", *ways, "pairs.jsonl")
+
+
 @pytest.mark.parametrize(
     "kills", [pytest.param(40, marks=pytest.mark.stress), pytest.param(4, marks=pytest.mark.full)]
 )
-def test_killed_steps_are_done_by_the_next(kills: int, folder: Path) -> None:
-    """The next run completes map, reduce and finish after kill -9 at any moment."""
+@pytest.mark.parametrize(("planned", "rounds"), [(plan, 2), (plan_dedupe, 3)])
+def test_killed_steps_are_done_by_the_next(
+    planned: Callable[[Path], None], rounds: int, kills: int, folder: Path
+) -> None:
+    """The next run completes each round and finish after kill -9 at any moment."""
     chance = random.Random(SEED)  # noqa: S311 - moments of a test
-    plan(folder)
+    planned(folder)
     killed = 0
-    for kind in STEPS:
+    for kind in map(str, range(1, rounds + 1)):
         before = killed
         while killed < before + kills // 2:
             for process in [*processes(folder, kind)]:

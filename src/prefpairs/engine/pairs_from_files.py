@@ -29,13 +29,14 @@ from prefpairs.sources.detect import PAIRS, check_kind
 from prefpairs.stages.base import IndexedPair
 from prefpairs.stages.pair_columns import PairColumns
 
-_FILE_SHIFT = 44
+FILE_SHIFT = 44
 """A place is an offset of up to 16 TB and, above it, the number of one of a million files."""
 
-_OFFSET = (1 << _FILE_SHIFT) - 1
+_OFFSET = (1 << FILE_SHIFT) - 1
 
-Keep = Literal["nothing", "pairs", "lines"]
-"""What will be asked for after all pairs have been read: nothing, the pairs, or their lines.
+Keep = Literal["nothing", "places", "pairs", "lines"]
+"""What will be asked for after all pairs have been read: nothing, where they are in a file of lines
+(another process fetches them), the pairs, or their lines.
 
 Most lines were written by `prefpairs` and can be copied. Checking that takes 2 us when a pair is
 read; reading and encoding it again takes 14, of the 35 that `dedupe` takes for a pair.
@@ -119,6 +120,21 @@ def _checked_reader(plan: InputPlan) -> Callable[[bytes], PairRowOutcome]:
     return read_of_kind
 
 
+class PairTexts:
+    """Fetches pairs again from their files."""
+
+    def __init__(self, records: RecordFetcher[PairRowOutcome]) -> None:
+        self._records = records
+
+    def pair(self, entry: IndexedPair) -> Pair:
+        """The pair of an entry; InputChanged if it is not the indexed one."""
+        file, offset = entry.place >> FILE_SHIFT, entry.place & _OFFSET
+        pair = self._records.fetch(file, offset, entry.length).pair
+        if not _is_of(pair, entry):
+            raise InputChanged(self._records.label(file))
+        return pair
+
+
 class PairsFromFiles:
     """The pairs of a run's inputs. `keep` says what will be needed after `entries`."""
 
@@ -135,6 +151,7 @@ class PairsFromFiles:
         self._sides = sides or {}
         self._rows = rows
         self._records = records
+        self._texts = PairTexts(records)
         self._ledger = rows.ledger
         self._keep = keep
         self._temp_dir = temp_dir
@@ -241,7 +258,7 @@ class PairsFromFiles:
             return number
         if file.spool is not None:
             offset = file.spool.append(line)
-        return file.number << _FILE_SHIFT | offset
+        return file.number << FILE_SHIFT | offset
 
     def _crc(self, line: bytes) -> int:
         """A checksum against accidents; a file that is written to is noticed by its timestamps."""
@@ -261,13 +278,7 @@ class PairsFromFiles:
         found = self._at_hand.get(entry.place)
         if isinstance(found, bytes):
             found = self._at_hand[entry.place] = reader_of("auto")(found).pair
-        if found is not None:
-            return found
-        file, offset = entry.place >> _FILE_SHIFT, entry.place & _OFFSET
-        pair = self._records.fetch(file, offset, entry.length).pair
-        if not _is_of(pair, entry):
-            raise InputChanged(self._records.label(file))
-        return pair
+        return self._texts.pair(entry) if found is None else found
 
     def lines(self, pairs: PairColumns) -> Iterator[tuple[Sequence[int], Lines]]:
         """All slots in order, some at a time, with their lines if these can be copied."""
@@ -288,7 +299,7 @@ class PairsFromFiles:
         """The lines of pairs that are near each other in one file, read at once."""
         spans = [(pairs.places[slot], pairs.lengths[slot]) for slot in slots]
         start, (last, length) = spans[0][0], spans[-1]
-        file = start >> _FILE_SHIFT
+        file = start >> FILE_SHIFT
         data = self._records.line(file, start & _OFFSET, last + length - start)
         lines = [data[place - start : place - start + length] for place, length in spans]
         if any(
@@ -299,7 +310,7 @@ class PairsFromFiles:
 
     def _file(self, source: Input, opened: OpenInput) -> _File:
         """An input among the record files, or the spool if it cannot be read twice."""
-        if self._keep == "nothing":
+        if self._keep in ("nothing", "places"):
             return _File(0, None)
         if opened.seekable:
             file = RecordFile(source, opened.seen, opened.content)

@@ -61,7 +61,7 @@ def _through_stages(
     coming = pairs.blocks()
     if _holds_back(plan):
         coming = _to_the_end(coming, ledger)
-    sided = _split(_staged(coming, pairs, plan, ledger), pairs, plan, ledger, facts)
+    sided = _split(staged(coming, pairs, plan, ledger), pairs, plan, ledger, facts)
     if kept is not None and plan.export is not None:
         sided = _once_more(sided, pairs, plan.export, kept)
     return sided
@@ -81,7 +81,7 @@ def wanted_again(plan: Plan) -> "Keep":
     return "pairs" if few or plan.export is not None else "lines"
 
 
-def _staged(
+def staged(
     blocks: Iterator[PairColumns], texts: PairReader, plan: Plan, ledger: Ledger
 ) -> Iterator[PairColumns]:
     """The pairs that pass all stages, one after the other."""
@@ -90,7 +90,7 @@ def _staged(
         if plan.split is not None:
             wanted |= plan.split.needs
         stage = _stage_of(given.name, ledger)
-        blocks = given.select(_counted(blocks, stage), texts, stage, wanted)
+        blocks = given.select(counted(blocks, stage), texts, stage, wanted)
     return blocks
 
 
@@ -106,7 +106,7 @@ def _split(
         return ((block, [WHOLE] * len(block)) for block in blocks)
     stage = _stage_of(plan.split.name, ledger)
     ledger.sides = dict.fromkeys(plan.split.sides, 0)
-    return plan.split.sides_of(_counted(blocks, stage), texts, stage, facts)
+    return plan.split.sides_of(counted(blocks, stage), texts, stage, facts)
 
 
 def _once_more(
@@ -158,7 +158,8 @@ def _stage_of(name: str, ledger: Ledger) -> StageCounts:
     return ledger.stages[-1]
 
 
-def _counted(blocks: Iterable[PairColumns], stage: StageCounts) -> Iterator[PairColumns]:
+def counted(blocks: Iterable[PairColumns], stage: StageCounts) -> Iterator[PairColumns]:
+    """The pairs that come to a stage, which are counted as they come."""
     for block in blocks:
         stage.found += len(block)
         yield block

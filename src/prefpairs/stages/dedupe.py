@@ -121,8 +121,25 @@ class Dedupe:
         wanted: frozenset[str],
     ) -> Iterator[PairColumns]:
         """One pair of each kind, in the order of the input."""
-        if self.reference is not None:
-            blocks = _not_in_reference(self.reference, blocks, reader, counts)
+        new = self.not_in_reference(blocks, reader, counts)
+        yield from self.distinct(new, reader, counts, wanted)
+
+    def not_in_reference(
+        self, blocks: Iterable[PairColumns], reader: PairReader, counts: StageCounts
+    ) -> Iterable[PairColumns]:
+        """The pairs whose prompts are not among those of `against`."""
+        if self.reference is None:
+            return blocks
+        return _not_in_reference(self.reference, blocks, reader, counts)
+
+    def distinct(
+        self,
+        blocks: Iterable[PairColumns],
+        reader: PairReader,
+        counts: StageCounts,
+        wanted: frozenset[str] = frozenset(),
+    ) -> Iterator[PairColumns]:
+        """One pair of each kind of those that are compared, in the order of the input."""
         distinct = DistinctPairs({*wanted, *self._keys}, reader)
         for block in blocks:
             if copies := len(block) - distinct.add(block):

@@ -84,6 +84,11 @@ class PairColumns:
         for name, given in zip(DIGESTS, columns[len(arrays) :], strict=True):
             self._digests[name] += given
 
+    def as_bytes(self) -> list[bytes]:
+        """The bytes of all columns, as `extend_bytes` takes them."""
+        arrays = [getattr(self, name).tobytes() for name in _NUMBERS]
+        return [*arrays, *(bytes(self.digests(name)) for name in DIGESTS)]
+
     def of(self, slots: Sequence[int], digests: Iterable[str] | None = None) -> "PairColumns":
         """The pairs in these slots, in this order, with only these digests of those kept."""
         chosen = PairColumns(self._digests if digests is None else digests)

@@ -84,6 +84,8 @@ def test_what_cannot_be_done_in_steps_is_refused(
         (["sample", "--max-pairs", "3"], "sample compares the pairs of the whole input"),
         (["sample", "--fraction", "0.5", "--order", "shuffle"], "sample compares the pairs"),
         (["filter", "--min-gap", "1", "--parts", "3"], "each step writes a part of what it reads"),
+        (["dedupe", "--near", "0.9"], "--near compares every pair"),
+        (["dedupe", "--by", "chosen"], "--by chosen compares every pair"),
         (["split", "--exact"], "--exact needs the number of pairs of each key"),
         (["split", "--like", "out"], "steps read the earlier split until the new one is complete"),
     ],
@@ -280,6 +282,24 @@ def test_candidates_that_got_lost_between_steps_are_noticed(folder: Path) -> Non
     done = prefpairs(folder, "shards", "finish", "out")
     assert (done.returncode, "part 0 has 89 candidates, not 90" in done.stderr) == (1, True)
     assert not [*(folder / "out").glob("part-*")]
+
+
+def test_pairs_that_got_lost_between_steps_are_noticed(folder: Path) -> None:
+    """What is decided and written must be what was indexed."""
+    well(folder, "pair", "-q", "rows.jsonl", "-o", "pairs.jsonl")
+    ways = ("--runner", "shards", "--out-dir", "out", "--range-size", "2KB", "pairs.jsonl")
+    for number, problem in (("2", "bucket 0 has"), ("3", "part 0 has")):
+        well(folder, "dedupe", *ways)
+        for step in ("1", "2", "3"):
+            well(folder, "shards", step, "out")
+        (path,) = (folder / "out" / WORK).glob(f"*/{number}/00000/done")
+        version, receipt = msgspec.msgpack.decode(path.read_bytes(), strict=False)
+        path.write_bytes(msgspec.msgpack.encode((version, [receipt[0] + 1, *receipt[1:]])))
+        done = prefpairs(folder, "shards", "finish", "out")
+        assert (done.returncode, problem in done.stderr) == (1, True)
+        path.unlink()
+        well(folder, "shards", number, "out")
+        well(folder, "shards", "finish", "out")
 
 
 def test_another_version_is_refused(folder: Path) -> None:

@@ -4,11 +4,14 @@ from prefpairs.cli.run_with_summary import run_with_summary
 from prefpairs.engine.reference_files import files_named_by, with_files
 from prefpairs.plan import Plan
 from prefpairs.plan.input_plan import PairInputPlan, TempDir
-from prefpairs.plan.write_plan import WriteFile
+from prefpairs.plan.runner_plan import RunnerPlan
+from prefpairs.plan.write_plan import WriteParts
 from prefpairs.stages.dedupe import Dedupe
 
 
-def dedupe(*, inputs: PairInputPlan, same: Dedupe, temp: TempDir, write: WriteFile) -> None:
+def dedupe(
+    *, inputs: PairInputPlan, same: Dedupe, temp: TempDir, write: WriteParts, runner: RunnerPlan
+) -> None:
     """Remove duplicate pairs.
 
     Of duplicates, the pair with the widest gap is kept, then the one with the higher chosen score.
@@ -31,6 +34,7 @@ def dedupe(*, inputs: PairInputPlan, same: Dedupe, temp: TempDir, write: WriteFi
             stages=[with_files(same)],
             references=files_named_by(same),
             write=write,
+            runner=runner,
             temp_dir=temp.temp_dir,
         )
     )

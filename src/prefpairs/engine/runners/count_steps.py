@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator
 from prefpairs.engine.decide import may_flood
 from prefpairs.engine.row_reader import Rows
 from prefpairs.engine.runners.count_keys import keys_of_sides
-from prefpairs.engine.runners.index_candidates import PieceReceipt
+from prefpairs.engine.runners.decide_bucket import DecideReceipt
+from prefpairs.engine.runners.index_candidates import IS_EMPTY, PieceReceipt
+from prefpairs.engine.runners.index_pairs import IndexReceipt
 from prefpairs.engine.runners.pair_bucket import PairReceipt, pieces_of
-from prefpairs.engine.runners.phases import PAIR, Phase, step_name
+from prefpairs.engine.runners.phases import DEDUPE, PAIR, Phase, step_name
 from prefpairs.engine.runners.step_output import Written, Wrote, add_stages
 from prefpairs.engine.runners.step_plan import Piece, Work
-from prefpairs.engine.runners.write_rows import IS_EMPTY, RowsReceipt
+from prefpairs.engine.runners.write_rows import RowsReceipt
+from prefpairs.engine.runners.write_survivors import SurvivorsReceipt
 from prefpairs.engine.source_choice import Formats
 from prefpairs.engine.stage_runner import note_empty_sides
 from prefpairs.errors import BadInput, BadRecord, NothingCameOut, TooManyPairs, TwoReadings
@@ -30,8 +33,12 @@ def count_all(work: Work, ledger: Ledger) -> list[tuple[str, Written]]:
     The files of the results, each with the folder of its step.
     """
     plan = work.plan
+    wrote: list[Wrote] = []
     for phase in work.phases:
-        wrote = (_count_pairing if phase.kind == PAIR else _count_rows)(work, phase, ledger)
+        if phase.kind == DEDUPE:
+            wrote = _count_dedupe(work, phase, ledger, wrote)
+        else:
+            wrote = (_count_pairing if phase.kind == PAIR else _count_rows)(work, phase, ledger)
     came_out = ledger.candidates_kept if plan.makes == "candidates" else ledger.pairs
     if not came_out and not plan.write.allow_empty:
         raise NothingCameOut(plan.makes.removesuffix("s"))
@@ -72,6 +79,50 @@ def _count_pairing(work: Work, phase: Phase, ledger: Ledger) -> list[Wrote]:
     if may_flood(plan) and made > MOST_PAIRS:
         raise TooManyPairs(made, MOST_PAIRS)
     return wrote
+
+
+def _count_dedupe(work: Work, phase: Phase, ledger: Ledger, read: list[Wrote]) -> list[Wrote]:
+    """Count the steps of a phase that compares pairs, and reads what an earlier one wrote."""
+    indexed = [*work.receipts(phase, 0, IndexReceipt)]
+    if phase.reads is None:
+        pieces = zip(work.steps.pieces, indexed, strict=True)
+        _count_pieces(
+            work,
+            ledger,
+            (found for planned, step in pieces for found in zip(planned, step.pieces, strict=True)),
+        )
+    else:
+        for step, (receipt, wrote) in enumerate(zip(indexed, read, strict=True)):
+            _compare(
+                work,
+                f"step {step}",
+                sum(it.counts.used for it in receipt.pieces),
+                wrote.files[0].records,
+            )
+    compared, survived = Counter[int](), Counter[int]()
+    for receipt in indexed:
+        for piece in receipt.pieces:
+            compared.update({bucket: place.count for bucket, place in piece.slices.items()})
+    stages: list[StageCounts] = []
+    for receipt in indexed:
+        add_stages(stages, receipt.stages)
+    for bucket, decided in enumerate(work.receipts(phase, 1, DecideReceipt)):
+        _compare(work, f"bucket {bucket}", decided.found, compared[bucket])
+        stages[-1].dropped.update(decided.dropped)
+        stages[-1].noticed.update(decided.noticed)
+        survived.update({step: place.count for step, place in decided.survivors.items()})
+    ledger.stages += stages
+    parts = [*work.receipts(phase, 2, SurvivorsReceipt)]
+    for step, part in enumerate(parts):
+        _compare(work, f"part {step}", part.found, survived[step])
+    return _count_wrote(work, phase, ledger, [part.wrote for part in parts])
+
+
+def _compare(work: Work, what: str, found: int, expected: int) -> None:
+    """Raise if pairs got lost between steps."""
+    if found != expected:
+        problem = f"{what} has {found} pairs, not {expected}"
+        raise BadInput(work.results, problem, "remove it, and begin again")
 
 
 def _count_wrote(work: Work, phase: Phase, ledger: Ledger, wrote: list[Wrote]) -> list[Wrote]:
@@ -157,7 +208,7 @@ def _parts(work: Work, phase: Phase) -> Iterator[PairReceipt]:
     expected = Counter[int]()
     for _, _, receipt in pieces_of(work, phase):
         for bucket, place in receipt.slices.items():
-            expected[bucket] += place.candidates
+            expected[bucket] += place.count
     for part, found in enumerate(work.receipts(phase, 1, PairReceipt)):
         if found.candidates != expected[part]:
             problem = f"part {part} has {found.candidates} candidates, not {expected[part]}"

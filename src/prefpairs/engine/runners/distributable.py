@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from prefpairs.errors import UsageError
 from prefpairs.files.standard_output import STDOUT
 from prefpairs.plan import PairPlan, Plan
+from prefpairs.stages.dedupe import Dedupe
 from prefpairs.stages.split import Split
 
-DISTRIBUTABLE = (["pair"], ["extract"], ["filter"], ["sample"], ["split"])
+DISTRIBUTABLE = (["pair"], ["extract"], ["filter"], ["sample"], ["split"], ["dedupe"])
 """The commands that can be done in steps."""
 
 _LOCAL = "use --runner local"
@@ -36,12 +37,22 @@ def _obstacles(plan: Plan) -> Iterator[Obstacle]:
     elif plan.runner.parts is not None:
         yield "each step writes a part of what it reads", "--range-size SIZE, without --parts"
     for stage in plan.stages:
-        if stage.holds_back:
+        if isinstance(stage, Dedupe):
+            yield from _obstacles_of_dedupe(stage)
+        elif stage.holds_back:
             problem = f"{stage.name} compares the pairs of the whole input"
             is_sample = stage.name == "sample"
             yield problem, "use --runner local, or --fraction" if is_sample else _LOCAL
     if plan.split is not None:
         yield from _obstacles_of_split(plan, plan.split)
+
+
+def _obstacles_of_dedupe(dedupe: Dedupe) -> Iterator[Obstacle]:
+    if dedupe.near is not None:
+        yield "--near compares every pair with those of all other prompts", _LOCAL
+    if not {"content", "prompt"} & {*dedupe.by}:
+        problem = f"--by {','.join(dedupe.by)} compares every pair with those of all other prompts"
+        yield problem, "use --runner local, or add prompt to --by"
 
 
 def _obstacles_of_split(plan: Plan, split: Split) -> Iterator[Obstacle]:

@@ -31,7 +31,9 @@ from prefpairs.model.candidate import candidate_line
 from prefpairs.model.pair import Pair
 from prefpairs.plan import ReadPlan
 
-COLUMNS, SPOOL = "columns", "candidates.jsonl"
+COLUMNS, SPOOL = "columns", "spool.jsonl"
+IS_EMPTY = " is empty"
+"""How the note on an input without rows ends: of a piece, it would say nothing."""
 
 
 class BadRows(msgspec.Struct, array_like=True):
@@ -44,11 +46,11 @@ class BadRows(msgspec.Struct, array_like=True):
 
 
 class Place(msgspec.Struct, array_like=True):
-    """Where the slice of a bucket is, and how many candidates it has."""
+    """Where the slice of a bucket is, and how many candidates or pairs it has."""
 
     offset: int
     length: int
-    candidates: int
+    count: int
 
 
 class PieceReceipt(msgspec.Struct, array_like=True):
@@ -98,8 +100,8 @@ def opened_piece(
         stamped.check(os.fstat(given.opened.descriptor))
 
 
-class _Spool:
-    """Candidates of inputs that do not consist of lines, for the steps that fetch them."""
+class LineSpool:
+    """Records of inputs that do not consist of lines, for the steps that fetch them."""
 
     def __init__(self, output: Output | None) -> None:
         self._output = output
@@ -135,11 +137,9 @@ def index_candidates(work: Work, phase: Phase, step: int) -> None:
         work.folder.open(f"{name}/{COLUMNS}", files) as columns,
         work.folder.open(f"{name}/{SPOOL}", files) if spools else nullcontext() as output,
     ):
-        spool, offset = _Spool(output), 0
+        spool, offset = LineSpool(output), 0
         for number, piece in enumerate(work.steps.pieces[step]):
-            quarantine = None
-            if work.plan.read.quarantine is not None:
-                quarantine = work.folder.at(f"{name}/{bad_rows_name(number)}")
+            quarantine = quarantine_of(work, name, number)
             if piece.lines:
                 indexed = _index_lines(work, piece, quarantine)
             else:
@@ -187,7 +187,7 @@ def _index_range(work: Work, piece: Piece, quarantine: str | None, *, count: boo
     return _Indexed(reader, given, columns, indexer.lines - before, before)
 
 
-def _index_rows(work: Work, piece: Piece, quarantine: str | None, spool: _Spool) -> _Indexed:
+def _index_rows(work: Work, piece: Piece, quarantine: str | None, spool: LineSpool) -> _Indexed:
     """Index all rows of an input that does not consist of lines, and spool its candidates."""
     columns = CandidateColumns()
     with opened_piece(work, piece, Ledger(), quarantine) as (reader, given):
@@ -207,21 +207,34 @@ def settle(reader: CandidateReader) -> None:
 
 def _receipt(indexed: _Indexed, places: dict[int, Place]) -> PieceReceipt:
     reader = indexed.reader
-    return PieceReceipt(
-        indexed.lines,
-        reader.ledger.row_counts(),
-        bad_rows(reader.ledger),
-        reader.formats.facts.all(),
-        indexed.given.format.sources,
-        reader.ledger.notes,
-        places,
-    )
+    facts, sources = reader.formats.facts.all(), indexed.given.format.sources
+    return piece_receipt(reader.ledger, sources, facts, places, indexed.lines)
+
+
+def piece_receipt(
+    ledger: Ledger,
+    sources: list[str],
+    facts: list[Fact],
+    places: dict[int, Place],
+    lines: int = 0,
+) -> PieceReceipt:
+    """The receipt of a piece whose rows a ledger has counted."""
+    notes = [note for note in ledger.notes if not note.endswith(IS_EMPTY)]
+    bad = bad_rows(ledger)
+    return PieceReceipt(lines, ledger.row_counts(), bad, facts, sources, notes, places)
 
 
 def bad_rows(ledger: Ledger) -> BadRows:
     """The bad rows that a ledger knows."""
     first = [(place, error.code, error.problem) for place, error in ledger.first_bad]
     return BadRows(ledger.rows_bad, ledger.bad_by_kind, first)
+
+
+def quarantine_of(work: Work, name: str, piece: int) -> str | None:
+    """Where the bad rows of a piece of a step go, if they are wanted."""
+    if work.plan.read.quarantine is None:
+        return None
+    return work.folder.at(f"{name}/{bad_rows_name(piece)}")
 
 
 def bad_rows_name(piece: int) -> str:

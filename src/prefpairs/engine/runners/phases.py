@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from prefpairs.plan import Plan
+from prefpairs.stages.base import Stage
+from prefpairs.stages.dedupe import Dedupe
 
-PAIR, ROWS = "pair", "rows"
+PAIR, ROWS, DEDUPE = "pair", "rows", "dedupe"
 
 
 @dataclass(frozen=True)
@@ -19,13 +21,22 @@ class Phase:
 
     kind: str
     """`pair`: candidates are divided into buckets by their groups, each of which is then paired.
-    `rows`: what becomes of a row depends on nothing but the row."""
+    `rows`: what becomes of a row depends on nothing but the row.
+    `dedupe`: pairs are divided into buckets by their prompts, in each of which it is decided which
+    pairs survive, and those are written in the order of the input."""
     first: int
     """The number of its first round."""
     sizes: tuple[int, ...]
     """How many steps each of its rounds has."""
     plan: Plan
     """What its last round does with pairs: all stages that they pass, and the split."""
+    dedupe: Dedupe | None = None
+    before: Sequence[Stage] = ()
+    """The stages that pairs pass before that."""
+    reads: int | None = None
+    """The round whose files it reads; without one, the inputs of the run."""
+    is_last: bool = True
+    """Whether it writes the results; if not, there is another phase that reads what it writes."""
 
     @property
     def last(self) -> int:
@@ -34,10 +45,32 @@ class Phase:
 
 
 def phases_of(plan: Plan, reading: int, parts: int) -> Sequence[Phase]:
-    """The phases of a plan: so many steps read its inputs, and `pair` has so many buckets."""
+    """The phases of a plan: so many steps read its inputs, and `pair` has so many buckets.
+
+    A stage that treats every pair alike is part of the phase before it.
+    """
+    head: list[Stage] = []
+    compared: list[tuple[Dedupe, list[Stage]]] = []
+    for stage in plan.stages:
+        if isinstance(stage, Dedupe):
+            compared.append((stage, []))
+        else:
+            (compared[-1][1] if compared else head).append(stage)
+    phases: list[Phase] = []
     if plan.pair is not None:
-        return [Phase(PAIR, 1, (reading, parts), replace(plan, pair=None))]
-    return [Phase(ROWS, 1, (reading, reading), plan)]
+        phases.append(Phase(PAIR, 1, (reading, parts), replace(plan, pair=None, stages=head)))
+    elif not compared:
+        phases.append(Phase(ROWS, 1, (reading, reading), plan))
+    for dedupe, after in compared:
+        sizes = (phases[-1].sizes[-1] if phases else reading,) * 3
+        reads = phases[-1].last if phases else None
+        before = [] if phases else head
+        own = replace(plan, pair=None, stages=after)
+        phases.append(Phase(DEDUPE, (reads or 0) + 1, sizes, own, dedupe, before, reads))
+    between = [
+        replace(phase, plan=replace(phase.plan, split=None), is_last=False) for phase in phases[:-1]
+    ]
+    return [*between, phases[-1]]
 
 
 def step_name(number: int, step: int) -> str:

@@ -3,17 +3,25 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from prefpairs.engine.runners.decide_bucket import decide_bucket
 from prefpairs.engine.runners.index_candidates import index_candidates
+from prefpairs.engine.runners.index_pairs import index_pairs
 from prefpairs.engine.runners.pair_bucket import pair_bucket
-from prefpairs.engine.runners.phases import PAIR, ROWS, Phase, step_name
+from prefpairs.engine.runners.phases import DEDUPE, PAIR, ROWS, Phase, step_name
 from prefpairs.engine.runners.step_plan import Work
 from prefpairs.engine.runners.write_rows import count_rows, write_rows
+from prefpairs.engine.runners.write_survivors import write_survivors
 from prefpairs.ledger import Activity
 
 Do = Callable[[Work, Phase, int], None]
 
 _ROUNDS: Mapping[str, Sequence[tuple[str, Activity, Do]]] = {
     PAIR: (("index", "reading", index_candidates), ("pair", "writing", pair_bucket)),
+    DEDUPE: (
+        ("index", "reading", index_pairs),
+        ("decide", "comparing", decide_bucket),
+        ("write", "writing", write_survivors),
+    ),
     ROWS: (("count", "reading", count_rows), ("write", "writing", write_rows)),
 }
 """The word for each round of a phase, what the progress bar calls it, and what a step does."""

@@ -15,7 +15,9 @@ from prefpairs.ledger import PAIRING, Ledger, PairCounts, StageCounts
 from prefpairs.stages.split import SplitFacts
 from prefpairs.stages.split_sides import SIDES
 
-KEYS = "keys"
+KEYS, BETWEEN = "keys", "pairs.jsonl"
+"""The keys of a split, and pairs for the next phase."""
+
 _BYTES = 256
 
 
@@ -57,6 +59,13 @@ class StepOutput(NamedTuple):
     ledger: Ledger
     facts: SplitFacts
 
+    def add(self, ledger: Ledger) -> None:
+        """Add what was counted while pairs of a piece were written."""
+        self.ledger.add_pair_counts(ledger.pair_counts())
+        add_stages(self.ledger.stages, ledger.stages)
+        for side, pairs in ledger.sides.items():
+            self.ledger.sides[side] = self.ledger.sides.get(side, 0) + pairs
+
 
 def write_output(work: Work, phase: Phase, step: int, put: Callable[[StepOutput], None]) -> Wrote:
     """Open the outputs of a step, and say what came into them."""
@@ -79,9 +88,10 @@ def write_output(work: Work, phase: Phase, step: int, put: Callable[[StepOutput]
     keys = []
     if phase.plan.split is not None:
         keys = write_keys(work, f"{folder}/{KEYS}", facts)
+    counts = ledger.pair_counts()._replace(example=None)
     return Wrote(
         files,
-        ledger.pair_counts()._replace(example=None),
+        counts if phase.is_last else _without_pairs(counts),
         stage_receipts(ledger.stages),
         ledger.sides,
         facts.fields,
@@ -89,8 +99,24 @@ def write_output(work: Work, phase: Phase, step: int, put: Callable[[StepOutput]
     )
 
 
+def _without_pairs(counts: PairCounts) -> PairCounts:
+    """The counts of groups; pairs are counted by the phase that writes them at last."""
+    return (
+        Ledger()
+        .pair_counts()
+        ._replace(
+            candidates_dropped=counts.candidates_dropped,
+            groups=counts.groups,
+            groups_without_pair=counts.groups_without_pair,
+            pairing=counts.pairing,
+        )
+    )
+
+
 def _names(phase: Phase, step: int) -> dict[str, str]:
     """The name of the file of each side."""
+    if not phase.is_last:
+        return {WHOLE: BETWEEN}
     parts, split = phase.sizes[-1], phase.plan.split
     sides = [WHOLE] if split is None else split.sides
     return {side: part_name(step, parts, side or "part") for side in sides}

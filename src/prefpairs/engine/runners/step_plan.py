@@ -122,17 +122,20 @@ class Work:
             raise other_version(path, version)
         return cast("T", receipt)
 
-    def receipts(self, phase: Phase, place: int, kind: type[T]) -> Iterator[T]:
-        """The receipts of all steps of a round of a phase; raises if a step is not done."""
+    def needed(self, phase: Phase, place: int, step: int, kind: type[T]) -> T:
+        """The receipt of a step of a round of a phase; raises if the step is not done."""
         number, steps = phase.first + place, phase.sizes[place]
-        for step in range(steps):
-            found = self.receipt(step_name(number, step), kind)
-            if found is None:
-                folder = quote(self.results)
-                problem = f"{folder}: step {step}/{steps} of round {number} is not done"
-                hint = f"`prefpairs shards {number} {folder} {step}/{steps}` does it"
-                raise UsageError(problem, hint)
-            yield found
+        found = self.receipt(step_name(number, step), kind)
+        if found is None:
+            folder = quote(self.results)
+            problem = f"{folder}: step {step}/{steps} of round {number} is not done"
+            hint = f"`prefpairs shards {number} {folder} {step}/{steps}` does it"
+            raise UsageError(problem, hint)
+        return found
+
+    def receipts(self, phase: Phase, place: int, kind: type[T]) -> Iterator[T]:
+        """The receipts of all steps of a round."""
+        return (self.needed(phase, place, step, kind) for step in range(phase.sizes[place]))
 
 
 def step_plan(plan: Plan, command: Sequence[str], directory: str) -> StepPlan:
