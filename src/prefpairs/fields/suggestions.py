@@ -8,7 +8,7 @@ from itertools import islice, product
 from typing import Any
 
 from prefpairs.errors import BadField, TwoReadings
-from prefpairs.fields.answers_in_row import is_list_of_objects
+from prefpairs.fields.answers_in_row import is_list_of_objects, own_question
 from prefpairs.fields.field_names import JUDGING, is_called_score, is_something_else, words_of
 from prefpairs.fields.preference_label import read_label
 from prefpairs.fields.read_options import ReadOptions
@@ -45,6 +45,8 @@ def suggestions(
             return
         if len({*given.values()}) < len(given) or _is_of_another(given, columns[-1]):
             continue
+        if _asks_each(row, given.get("response", "")):
+            continue
         score = given.get("score")
         if works(
             replace(
@@ -56,6 +58,13 @@ def suggestions(
         ):
             found += 1
             yield tuple(word for what, path in given.items() for word in (f"--{what}", path))
+
+
+def _asks_each(row: Row, response: str) -> bool:
+    """Whether a path leads through items that have questions of their own, which differ."""
+    column, of_each, _ = response.partition("[].")
+    items: Any = row.get(column)
+    return bool(of_each) and is_list_of_objects(items) and own_question(items) is not None
 
 
 def comparisons(row: Row) -> Iterator[Words]:

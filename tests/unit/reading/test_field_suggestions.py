@@ -28,6 +28,16 @@ BOTH = ("response", "score")
         ({"helpfulness": 3, "verbosity": 1}, ("score",), ["--score helpfulness"]),
         ({"judge": {"score": 5, "why": "short", "rank": 2}}, ("score",), ["--score judge.score"]),
         ({"judge": {"score": "5 of 5"}}, ("score",), []),
+        (
+            {"d": [{"prompt": "P", "text": "A", "score": 1}, {"prompt": "P", "text": "B"}]},
+            BOTH,
+            ["--response d[].text --score d[].score"],
+        ),
+        (
+            {"d": [{"prompt": "P", "text": "A", "score": 1}, {"prompt": "Q", "text": "B"}]},
+            BOTH,
+            [],
+        ),
     ],
 )
 def test_what_is_offered(row: dict[str, Any], missing: tuple[str, ...], offered: list[str]) -> None:
