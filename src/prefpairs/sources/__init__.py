@@ -57,7 +57,7 @@ KEY_COLUMNS = {
     "traces": ("turns",),
     "trinity": ("eid",),
     "verifiers": ("traces",),
-    "verifiers-v0": ("example_id",),
+    "verifiers-v0": ("example_id", "generation_ms"),
     "inspect-ai": ("eval", "epoch"),
     "harbor": ("trial_name",),
     "nemo-rl": ("rewards", "input_lengths"),

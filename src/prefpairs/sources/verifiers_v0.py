@@ -18,6 +18,8 @@ from prefpairs.model.message import Text
 from prefpairs.sources.base import RecordReader, Source
 
 _ITS_OWN = frozenset({"is_completed", "stop_condition", "timing", "metrics", "generation_ms"})
+_BEFORE_EXAMPLE_ID = frozenset({"id", "task", "reward", "generation_ms"})
+"""Columns of versions that call the number of the example `id`."""
 _CUT_OFF = ("timeout_reached", "max_total_completion_tokens_reached", "prompt_too_long")
 """Limits that end a rollout, whatever `is_truncated` says. (`max_turns_reached` is no such limit: a
 rollout of one turn always ends so.)"""
@@ -26,11 +28,11 @@ rollout of one turn always ends so.)"""
 def looks_like(record: bytes) -> bool:
     """Whether a record is a rollout: an example's prompt and completion, and how the run went."""
     row = decode_object(record)
-    return (
-        row is not None
-        and row.keys() >= {"example_id", "prompt", "completion"}
-        and not _ITS_OWN.isdisjoint(row)
-    )
+    if row is None or not row.keys() >= {"prompt", "completion"}:
+        return False
+    if "example_id" not in row:
+        return row.keys() >= _BEFORE_EXAMPLE_ID
+    return not _ITS_OWN.isdisjoint(row)
 
 
 def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> RecordReader:
@@ -75,7 +77,7 @@ def _task(row: dict[str, Any]) -> list[Any]:
 
     Numbers of examples begin anew in every run and environment.
     """
-    task = [row.get("example_id"), row.get("task")]
+    task = [row.get("example_id", row.get("id")), row.get("task")]
     given = [name for name in ("answer", "info") if row.get(name) is not None]
     return task + [digest(name, canonical_json(row[name])).hex() for name in given]
 

@@ -72,6 +72,7 @@ VALUES = {
     "eid": {},
     "traces": [{"nodes": []}],
     "example_id": 1,
+    "generation_ms": 7.5,
     "eval": {"task": "t"},
     "epoch": 1,
     "trial_name": "t",
@@ -101,7 +102,7 @@ VALUES = {
 def test_sources_know_rows_by_their_signs(columns: tuple[str, ...]) -> None:
     """The check for a source's columns skips no row that the source recognizes."""
     fields = {"group": "g", "prompt": "Q", "response": "A", "score": 1, "prompt_length": 1}
-    fields |= {"completion": "A", "timing": {}, "samples": []}
+    fields |= {"completion": "A", "timing": {}, "samples": [], "id": 1, "task": "t", "reward": 1}
     fields |= {"content": [["Q"]], "idx": 0, "input_prompt": "Q", "output_response": "A"}
     fields |= {"tokens": [], "trajectories": [{"reward": 1, "messages": []}]}
     fields |= {"task_name": "t", "verifier_result": None}

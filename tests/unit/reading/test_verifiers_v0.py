@@ -34,6 +34,16 @@ def test_a_row_is_a_candidate() -> None:
     assert (found.score, found.group) == (0.5, "[3,null]")
 
 
+def test_example_that_is_called_id() -> None:
+    """Version 0.1.5 calls the number of the example `id`; other rows with an id are not its own."""
+    row = {"id": 3, "prompt": ASKED, "completion": SAID, "task": "t", "reward": 0.5, "answer": "4"}
+    assert source_of(json.dumps(row).encode()) == "generic"
+    row["generation_ms"] = 7.5
+    assert source_of(json.dumps(row).encode()) == "verifiers-v0"
+    groups = [_read({**row, **more}).kept[0].group for more in ({}, {"answer": "5"}, {"id": 4})]
+    assert len({*groups}) == len(groups)
+
+
 def test_text() -> None:
     """Completion environments have text instead of messages."""
     (found,) = _read(_row(prompt="Q", completion="A")).kept
