@@ -10,7 +10,7 @@ from prefpairs.engine import native_index
 from prefpairs.engine.candidate_columns import Block, CandidateColumns
 from prefpairs.engine.candidate_reader import CandidateReader
 from prefpairs.engine.index_lines import LineIndexer
-from prefpairs.engine.native import core_for
+from prefpairs.engine.native import Core, core_for
 from prefpairs.engine.native_index import NativeIndexer
 from prefpairs.engine.row_reader import Rows
 from prefpairs.files.input_file import Input
@@ -32,11 +32,15 @@ def indexed(given_lines: list[bytes], how: RecordReader) -> Indexed:
 
 
 def indexed_by_core(
-    given_lines: list[bytes], how: RecordReader, at_once: int, threads: int
+    given_lines: list[bytes],
+    how: RecordReader,
+    at_once: int,
+    threads: int,
+    core: Core | None = None,
 ) -> Indexed:
     """The same by the native core; each thread reads this many bytes at a time."""
     columns, ledger, passed = CandidateColumns(), Ledger(), [0]
-    data, core = b"".join(given_lines), core_for(how, {})
+    data, core = b"".join(given_lines), core or core_for(how, {})
     assert core
     indexer = NativeIndexer(how, INPUT, columns, {}, _reader(ledger))
     with tempfile.TemporaryFile() as file, patch.object(native_index, "_AT_ONCE", at_once):

@@ -50,8 +50,11 @@ def pairs_of(
     between them the groups about which Python must decide.
     """
 
-def by_group(group_of: array[int], groups: int, /) -> list[bytes]:
-    """All candidates, group by group in order of arrival, and where each group starts (u32)."""
+def by_group(group_of: array[int], numbers: array[int], starts: array[int], /) -> None:
+    """Fill in all candidates, group by group in order of arrival, and where groups start (u32).
+
+    `starts` is zero before, and has one more element than there are groups.
+    """
 
 def renumbered(
     groups: bytes, lines: bytes, numbers: array[int], lines_before: int, /

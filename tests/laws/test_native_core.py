@@ -120,6 +120,16 @@ def test_columns_counts_and_bad_rows_of_a_file(  # noqa: PLR0913 - the lines and
     assert indexed_by_core(lines, with_core(quick), at_once, threads) == by_python
 
 
+def test_core_that_has_forgotten_all_questions() -> None:
+    """It numbers groups as if they were the first."""
+    lines = [rollout([{"role": "user", "content": text}], SAID) for text in "ABCBDA"]
+    used = core()
+    for given_lines in (lines, lines[1:], lines[::-1]):
+        found = indexed_by_core(given_lines, opened(), 2 * len(lines[0]), 2, used)
+        assert found == indexed(given_lines, opened())
+        used.begin()
+
+
 @examples(150)
 @given(
     rows=gym_rows(),

@@ -1,5 +1,7 @@
 //! Which candidates of a group become pairs: the best one and the worst one, or all.
 
+use std::cell::Cell;
+
 use crate::identity::Digest;
 use crate::json::{No, Result};
 use crate::numbers::{gap_between, NO_INDEX};
@@ -183,27 +185,33 @@ fn rank(columns: &impl Candidates, members: &mut [u32]) -> Result<()> {
     }
 }
 
-/// All candidates, group by group in order of arrival, and where each group starts.
-pub fn by_group(group_of: impl Iterator<Item = u32> + Clone, groups: usize) -> [Vec<u32>; 2] {
-    let mut starts = vec![0; groups + 1];
+/// Fill in all candidates, group by group in order of arrival, and where each group starts, which is
+/// zero before; the last start is the end of all.
+pub fn by_group(
+    group_of: impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + Clone,
+    numbers: &[Cell<u32>],
+    starts: &[Cell<u32>],
+) {
     for group in group_of.clone() {
-        starts[group as usize + 1] += 1;
+        let size = &starts[group as usize];
+        size.set(size.get() + 1);
     }
-    for group in 0..groups {
-        starts[group + 1] += starts[group];
+    let mut sum = 0;
+    for start in starts {
+        sum += start.get();
+        start.set(sum);
     }
-    let mut next = starts.clone();
-    let mut numbers = vec![0; starts[groups] as usize];
-    for (number, group) in group_of.enumerate() {
-        let place = &mut next[group as usize];
-        numbers[*place as usize] = number as u32;
-        *place += 1;
+    for (number, group) in group_of.enumerate().rev() {
+        let start = &starts[group as usize];
+        start.set(start.get() - 1);
+        numbers[start.get() as usize].set(number as u32);
     }
-    [numbers, starts]
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::{best_vs_worst, by_group, exhaustive, Bounds, Candidates, Decided};
     use crate::identity::Digest;
     use crate::json::Result;
@@ -310,7 +318,9 @@ mod tests {
 
     #[test]
     fn groups_keep_the_order_of_arrival() {
-        let [numbers, starts] = by_group([1, 0, 1, 3].into_iter(), 4);
-        assert_eq!((numbers, starts), (vec![1, 0, 2, 3], vec![0, 1, 3, 3, 4]));
+        let (numbers, starts) = ([const { Cell::new(0) }; 4], [const { Cell::new(0) }; 5]);
+        by_group([1, 0, 1, 3].into_iter(), &numbers, &starts);
+        assert_eq!(numbers.map(Cell::into_inner), [1, 0, 2, 3]);
+        assert_eq!(starts.map(Cell::into_inner), [0, 1, 3, 3, 4]);
     }
 }

@@ -7,7 +7,6 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
-use crate::packed;
 use crate::winners::{cells, digest_at, Cells, DIGEST};
 
 /// The columns that decide, by reference.
@@ -142,17 +141,22 @@ fn count(counts: &mut Vec<(&'static str, usize)>, reason: &'static str, times: u
     }
 }
 
-/// All candidates, group by group, and where each group starts (u32).
+/// Fill in all candidates, group by group, and where each group starts (u32), which is zero before.
 #[pyfunction]
-pub fn by_group<'py>(
-    py: Python<'py>,
+pub fn by_group(
+    py: Python,
     group_of: PyBuffer<u32>,
-    groups: usize,
-) -> PyResult<[Bound<'py, PyBytes>; 2]> {
+    numbers: PyBuffer<u32>,
+    starts: PyBuffer<u32>,
+) -> PyResult<()> {
     let given = cells(py, &group_of)?;
-    if given.iter().any(|group| group.get() as usize >= groups) {
-        return Err(PyValueError::new_err("there is no such group"));
+    let read_only = || PyValueError::new_err("a column cannot be written to");
+    let numbers = numbers.as_mut_slice(py).ok_or_else(read_only)?;
+    let starts = starts.as_mut_slice(py).ok_or_else(read_only)?;
+    let groups = starts.len().saturating_sub(1);
+    if given.len() != numbers.len() || given.iter().any(|group| group.get() as usize >= groups) {
+        return Err(PyValueError::new_err("there is no such group, or no room for all candidates"));
     }
-    let [numbers, starts] = decide::by_group(given.iter().map(ReadOnlyCell::get), groups);
-    Ok([packed(py, &numbers, u32::to_ne_bytes)?, packed(py, &starts, u32::to_ne_bytes)?])
+    decide::by_group(given.iter().map(ReadOnlyCell::get), numbers, starts);
+    Ok(())
 }

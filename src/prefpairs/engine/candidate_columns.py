@@ -292,15 +292,16 @@ class CandidateColumns:
     @cached_property
     def _by_group(self) -> "tuple[array[int], array[int]]":
         """All candidates, group by group, and where each group starts."""
+        starts = array("I", [0]) * (len(self._groups) + 1)
+        numbers = array("I", [0]) * len(self)
         core = native_core()
         if core is not None and len(self):
-            numbers, starts = map(array, "II", core.by_group(self._group_of, len(self._groups)))
+            core.by_group(self._group_of, numbers, starts)
             return numbers, starts
-        sizes = array("I", bytes(4 * (len(self._groups) + 1)))
         for group in self._group_of:
-            sizes[group] += 1
-        starts = array("I", accumulate(sizes))
-        numbers = array("I", bytes(4 * len(self)))
+            starts[group] += 1
+        for group, end in enumerate(accumulate(starts)):
+            starts[group] = end
         for number in range(len(self) - 1, -1, -1):
             group = self._group_of[number]
             starts[group] -= 1

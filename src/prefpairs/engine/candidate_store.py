@@ -159,6 +159,8 @@ class CandidateStore(Candidates):
                 else:
                     self._index_lines(given, groups, reader)
             reader.formats.facts.check_answers(self.columns.constant_groups)
+        for core in self._cores.values():
+            core.begin()
 
     def _index_by_spool(self, given: CandidateInput) -> None:
         """Index an input that cannot be read twice, such as a pipe: write candidates to a spool."""

@@ -93,9 +93,16 @@ class Core:
 
     def __init__(self, native: "Native") -> None:
         self.format = native.reader, native.about
-        self._reader = getattr(native_core(), native.reader)(*native.about)
+        self._reader: Any = None
         self._candidate = native.candidate
         self._groups: list[array[int]] = []
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget all questions that were indexed, which frees their memory."""
+        reader, about = self.format
+        self._reader = getattr(native_core(), reader)(*about)
+        self._groups = []
 
     def index(
         self, lines: "Sequence[bytes]", offsets: "Sequence[int]", longest: int
