@@ -34,6 +34,15 @@ def pytest_configure(config: pytest.Config) -> None:
         pytest.exit("the native core is older or newer than native/: run `make native`", 4)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: a fifth of the time, a test waits for a program it runs."""
+    try:
+        return len(os.sched_getaffinity(0)) + 1
+    except AttributeError:  # macOS
+        return (os.cpu_count() or 1) + 1
+
+
 @pytest.fixture(name="nothing_held")
 def _nothing_held(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make small files be read a second time, like large ones."""

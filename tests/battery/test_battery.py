@@ -299,11 +299,8 @@ def test_same_in_same_out_in_any_surroundings(words: list[str], tmp_path: Path) 
     rows = tmp_path / "stdin"
     rows.write_bytes(data_for(words))
     plain = run(*words, data=data_for(words)).stdout
-    for env in (
-        {"PYTHONHASHSEED": "1"},
-        {"PYTHONHASHSEED": "2", "LC_ALL": "C", "TZ": "Asia/Tokyo"},
-    ):
-        assert run_fresh(*words, str(rows), env=env, cwd=tmp_path).stdout == plain
+    env = {"PYTHONHASHSEED": "2", "LC_ALL": "C", "TZ": "Asia/Tokyo"}
+    assert run_fresh(*words, str(rows), env=env, cwd=tmp_path).stdout == plain
 
 
 def _heed_interrupts() -> None:

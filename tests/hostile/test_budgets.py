@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pyarrow as pa
 import pytest
 from backports import zstd
@@ -209,7 +210,7 @@ def test_large_rows_of_honest_runs(tmp_path: Path) -> None:
         {"prompt": "Q", "response": "A", "score": 1, "logprobs": {"content": logprobs}},
         {"prompt": "Q", "response": answer, "score": 0},
     ]
-    lines = [json.dumps(row).encode() + b"\n" for row in rows]
+    lines = [orjson.dumps(row) + b"\n" for row in rows]
     assert all(len(line) > 15 * MEGABYTE for line in lines)
     (tmp_path / "in").write_bytes(b"".join(lines))
     code, said, _ = run("extract", tmp_path / "in", "-o", tmp_path / "out", "--keep", "logprobs")
@@ -263,6 +264,18 @@ def tokens_of(count: int) -> bytes:
     return head(len(metadata), len(tensors)) + metadata + tensors
 
 
+def large_field(kind: str) -> bytes:
+    """A field of a row that takes much memory."""
+    if kind == "turns":
+        return b'"system":[%b],' % (MESSAGE * 20_000)[:-1]
+    if kind == "text":
+        return b'"system":"%b",' % (b"x" * MEGABYTE)
+    tool = b'"tools":[{"type":"function","function":{"name":"f","parameters":%b}}],'
+    if kind == "tools":
+        return tool % (b'{"x":[%b1]}' % (b"1," * 400_000))
+    return tool % (b"{%b}" % b",".join(b'"%x":1' % number for number in range(200_000)))
+
+
 @pytest.mark.parametrize("memory", [at_length(60), 120, at_length(300), 500, at_length(600)])
 @pytest.mark.parametrize(
     "kind", ["tokens", "numbers in frames", "tools", "objects", "turns", "text"]
@@ -275,16 +288,8 @@ def test_libraries_that_crash_get_what_they_ask_for(kind: str, memory: int, tmp_
         large = {"x": list(range(100_000, 100_000 + MEGABYTE))}
         data = items(*(experience(n, info=large) for n in range(2)))
     else:
-        tool = b'"tools":[{"type":"function","function":{"name":"f","parameters":%b}}],'
-        members = b",".join(b'"%x":1' % number for number in range(200_000))
-        fields = {
-            "tools": tool % (b'{"x":[%b1]}' % (b"1," * 400_000)),
-            "objects": tool % (b"{%b}" % members),
-            "turns": b'"system":[%b],' % (MESSAGE * 20_000)[:-1],
-            "text": b'"system":"%b",' % (b"x" * MEGABYTE),
-        }
         row = b'{"prompt":"Q",%b"response":"A%d","score":%d}\n'
-        data = b"".join(row % (fields[kind], n, n) for n in range(2))
+        data = b"".join(row % (large_field(kind), n, n) for n in range(2))
     (tmp_path / "in").write_bytes(data)
     words: list[str | Path] = ["pair", tmp_path / "in", "-o", tmp_path / "out"]
     code, said, _ = run(*words, memory=memory * MEGABYTE)
@@ -341,10 +346,11 @@ def test_values_that_parquet_repeats(tmp_path: Path) -> None:
         (1, 30_000_000, 1000, "its rows hold 30,000,000 values in one column"),
         (500, 60_000, 300, ""),
     ):
-        numbers = pa.array([[1] * length] * rows, pa.list_(pa.int32()))
+        ones = pa.repeat(pa.scalar(1, pa.int32()), length * rows)
+        numbers = pa.ListArray.from_arrays(range(0, length * rows + 1, length), ones)
         made = {"prompt": ["Q"] * rows, "response": ["A"] * rows, "score": [1.0] * rows}
         write_table(pa.table({**made, "x": numbers}), tmp_path / "in", compression="zstd")
-        del numbers
+        del numbers, ones
         assert (tmp_path / "in").stat().st_size < 10_000
         words: list[str | Path] = [
             "extract",

@@ -71,23 +71,29 @@ def _killed(
 
 
 MOMENTS = [
-    pytest.param(Connection, "send_bytes", _before, id="before a message"),
-    pytest.param(Connection, "send_bytes", _halfway, id="halfway through a message"),
-    pytest.param(Connection, "send_bytes", _after, id="after a message"),
-    pytest.param(Counter, "add", _after, id="after it has read"),
-    pytest.param(Spool, "append", _before, id="before it spools a pair"),
-    pytest.param(Spool, "append", _after, id="after it has spooled a pair"),
-    pytest.param(Spool, "flush", _after, id="after it has spooled all pairs"),
+    pytest.param((Connection, "send_bytes", _before), id="before a message"),
+    pytest.param((Connection, "send_bytes", _halfway), id="halfway through a message"),
+    pytest.param((Connection, "send_bytes", _after), id="after a message"),
+    pytest.param((Counter, "add", _after), id="after it has read"),
+    pytest.param((Spool, "append", _before), id="before it spools a pair"),
+    pytest.param((Spool, "append", _after), id="after it has spooled a pair"),
+    pytest.param((Spool, "flush", _after), id="after it has spooled all pairs"),
 ]
 
 
-@pytest.mark.parametrize(("kind", "name", "how"), MOMENTS)
+@pytest.mark.parametrize(
+    "times",
+    [
+        pytest.param([1, 2, 3, 5, 8, 13, MOST], id="some"),
+        pytest.param([4, 6, 7, 9, 10, 11, 12, 14, 20, 40], id="others", marks=pytest.mark.stress),
+    ],
+)
+@pytest.mark.parametrize("moment", MOMENTS)
 def test_a_worker_killed_at_any_moment_is_made_up_for(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    kind: type,
-    name: str,
-    how: Callable[..., None],
+    moment: tuple[type, str, Callable[..., None]],
+    times: list[int],
 ) -> None:
     """Exit code, messages, summary and output equal those of a run without workers."""
     path = tmp_path / "in.jsonl"
@@ -95,10 +101,10 @@ def test_a_worker_killed_at_any_moment_is_made_up_for(
     alone = words_of_a_run(tmp_path, 1, str(path), *WORDS)
     assert alone[0] == 0
     monkeypatch.setenv(VARIABLE, "0")  # the native core has no workers
-    for at in [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 20, 40, MOST]:
+    for at in times:
         with pytest.MonkeyPatch.context() as patch:
-            killed = _killed(patch, kind, name, how, at)
-            assert words_of_a_run(tmp_path, 3, str(path), *WORDS) == alone, f"{name} {at}"
+            killed = _killed(patch, *moment, at)
+            assert words_of_a_run(tmp_path, 3, str(path), *WORDS) == alone, f"{moment} {at}"
             assert killed[0] or at > 1
 
 

@@ -3,7 +3,7 @@
 import gzip
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
@@ -40,6 +40,18 @@ ENGINES = [
 
 
 PAIR = ("pair", "--order", "key")
+
+
+def with_engines(cases: Mapping[str, object]) -> pytest.MarkDecorator:
+    """Each case with one of the engines in turn; in `make stress`, with the other one, too."""
+    every = []
+    for number, (name, case) in enumerate(cases.items()):
+        for place, engine in enumerate(ENGINES):
+            later = native_core() is not None and (number + place) % 2 == 1
+            marks = [*engine.marks, *([pytest.mark.stress] if later else [])]
+            every.append(pytest.param(case, *engine.values, id=f"{name}-{engine.id}", marks=marks))
+    return pytest.mark.parametrize(("case", "engine"), every)
+
 
 Outcome = tuple[dict[str, bytes], bytes, bytes, list[bytes]]
 """The results of a run by their sides, its summary as JSON, the bad rows, the summary as text."""
@@ -121,26 +133,24 @@ def joined_parts(out: Path, parts: int | None) -> dict[str, bytes]:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("words", STRATEGIES, ids=[" ".join(words) or "-" for words in STRATEGIES])
-def test_all_strategies(words: list[str], engine: str, tmp_path: Path) -> None:
+@with_engines({" ".join(words) or "-": words for words in STRATEGIES})
+def test_all_strategies(case: list[str], engine: str, tmp_path: Path) -> None:
     """Bytes and counts are the same for any division of input and output."""
-    files = write_corpus(tmp_path, seed=len(words))
-    words = [*PAIR, *words, *files]
+    files = write_corpus(tmp_path, seed=len(case))
+    words = [*PAIR, *case, *files]
     expected = locally(words, tmp_path, engine)
     assert expected[0]["part"]
     assert in_steps(words, tmp_path, engine, ("30KB", 5)) == expected
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("size", "parts"), DIVISIONS)
-def test_all_divisions(size: str, parts: int, engine: str, tmp_path: Path) -> None:
+@with_engines({f"{size}-{parts}": (size, parts) for size, parts in DIVISIONS})
+def test_all_divisions(case: tuple[str, int], engine: str, tmp_path: Path) -> None:
     """Bytes and counts are the same for ranges of a few lines, and for one with all lines."""
     files = write_corpus(tmp_path)
     words = [*PAIR, "--strategy", "exhaustive", *files]
     expected = locally(words, tmp_path, engine)
-    assert in_steps(words, tmp_path, engine, (size, parts), processes=3) == expected
+    assert in_steps(words, tmp_path, engine, case, processes=3) == expected
 
 
 @pytest.mark.parametrize("engine", ENGINES)
