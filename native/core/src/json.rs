@@ -59,11 +59,24 @@ impl<'a> Str<'a> {
 
     /// Append it as Python writes it, without quotes.
     pub fn push_written_to(self, out: &mut String) {
+        let mut rest = self.raw;
         if self.otherwise {
-            escape(&self.text(), out);
-        } else {
-            out.push_str(self.raw);
+            let mut said = String::new();
+            while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+                let Ok(end) = after_escape(rest.as_bytes(), at) else { break };
+                let (before, one) = (&rest[..at], &rest[at..end]);
+                out.push_str(before);
+                if is_escape_as_written(&one.as_bytes()[1..]) {
+                    out.push_str(one);
+                } else {
+                    said.clear();
+                    unescape(one, &mut said);
+                    escape(&said, out);
+                }
+                rest = &rest[end..];
+            }
         }
+        out.push_str(rest);
     }
 
     /// What Python writes, without quotes.

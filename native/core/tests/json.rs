@@ -27,6 +27,7 @@ fn the_canonical_form_is_that_of_the_specification() {
             r#""\b\f\n\r\t\u0000\u001F\u007f\/\\\"é""#,
             "\"\\b\\f\\n\\r\\t\\u0000\\u001f\u{7f}/\\\\\\\"é\"",
         ),
+        (r#""\u0022\u005c\u000a\u0041x\u00e9\ud83d\ude00""#, r#""\"\\\nAxé😀""#),
         ("[[], {}, [{}], true, false]", "[[],{},[{}],true,false]"),
     ] {
         assert_eq!(canonical(given).as_deref(), Ok(expected));
