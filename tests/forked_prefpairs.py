@@ -1,4 +1,4 @@
-"""Runs the program in a process forked from one that has imported it: 20 ms instead of 110.
+"""Runs the program in a process forked from one that has imported it: 15 ms instead of 110.
 
 The process has its own standard streams, working directory, environment, signals and exit code.
 Start a fresh `python -m prefpairs` only to test what Python reads at startup: PYTHON* and LC_*
@@ -30,6 +30,9 @@ import forked_client
 import prefpairs
 
 Done = subprocess.CompletedProcess[str]
+
+Request = tuple[list[int], list[str], dict[str, str], str]
+"""The descriptors of a run, its words, variables and working directory."""
 
 _FRESH = ("PYTHON", "LC_", "LANG")
 """Variables that Python reads at startup."""
@@ -152,32 +155,59 @@ def serve(listener: socket.socket) -> int:
         app_of(command)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest only
     gc.freeze()
-    while True:
-        if sys.stdin in select([listener, sys.stdin], [], [])[0]:
-            return 0
-        client, _ = listener.accept()
-        if os.fork() == 0:
-            break
-        client.close()
-        with suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-    listener.close()
-    descriptors, words, variables, folder = forked_client.asked(client)
-    if process := os.fork():
-        client.sendall(forked_client.NUMBER.pack(process))
-        for descriptor in descriptors:
-            os.close(descriptor)
-        code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-        with suppress(BrokenPipeError):
-            client.sendall(forked_client.NUMBER.pack(code))
-        os._exit(0)
-    client.close()
-    _become(descriptors, words, variables, folder)
+    request = _forked_for_a_client(listener)
+    if request is None:
+        return 0
+    _become(*request)
     code = main()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)  # finalising Python would take as long as the run
+
+
+def _forked_for_a_client(listener: socket.socket) -> Request | None:
+    """Return in each new process with its request; in the server, None when standard input ends."""
+    ended, wakeup = os.pipe()  # readable when a process has ended
+    os.set_blocking(wakeup, False)
+    signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    clients: dict[int, socket.socket] = {}
+    while True:
+        ready = select([listener, sys.stdin, ended], [], [])[0]
+        if sys.stdin in ready:
+            return None
+        if ended in ready:
+            os.read(ended, 4096)
+            _tell_codes(clients)
+        if listener not in ready:
+            continue
+        client, _ = listener.accept()
+        request = forked_client.asked(client)
+        process = os.fork()
+        if process == 0:
+            break
+        for descriptor in request[0]:
+            os.close(descriptor)
+        clients[process] = client
+        with suppress(BrokenPipeError):
+            client.sendall(forked_client.NUMBER.pack(process))
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for descriptor in (ended, wakeup):
+        os.close(descriptor)
+    for other in (listener, client, *clients.values()):
+        other.close()
+    return request
+
+
+def _tell_codes(clients: dict[int, socket.socket]) -> None:
+    """Tell clients the exit codes of their processes that have ended."""
+    while clients:
+        process, status = os.waitpid(-1, os.WNOHANG)
+        if not process:
+            return
+        with clients.pop(process) as client, suppress(BrokenPipeError):
+            client.sendall(forked_client.NUMBER.pack(os.waitstatus_to_exitcode(status)))
 
 
 def _become(
