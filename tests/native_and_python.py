@@ -148,7 +148,7 @@ def pair_known(line: bytes) -> str:
     read = read_pair(line, lambda row: unwrap(row, "auto"))
     assert (read.noticed, read.lost) == ([], None)
     expected, found = PairColumns(), PairColumns()
-    expected.add(entry_of(read, 3, _OFFSET, len(line)))
+    expected.add([entry_of(read, 3, _OFFSET, len(line))])
     known = expected.numbers, expected.places, expected.lengths, expected.line_crcs
     numbers, places, lengths, crcs = (column.tobytes() for column in known)
     found.extend_bytes(numbers, places, lengths, *columns[:3], crcs, *columns[3:])

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Thread
+from unittest.mock import patch
 
 from run_in_process import Asked, Collected, Outcome, Row, named_files
 
@@ -49,6 +50,12 @@ def staged_files(files: Mapping[str, bytes], *stages: Stage, split: Split | None
 def staged_lines(lines: Sequence[bytes], *stages: Stage, split: Split | None = None) -> Staged:
     """The same, with the lines of one file."""
     return staged_files({"pairs.jsonl": b"".join(lines)}, *stages, split=split)
+
+
+def staged_large(lines: Sequence[bytes], *stages: Stage, split: Split | None = None) -> Staged:
+    """The same, read as large files are: by the block, and never held in memory."""
+    with patch("prefpairs.files.open_input._SMALL", 0):
+        return staged_lines(lines, *stages, split=split)
 
 
 def staged_shards(

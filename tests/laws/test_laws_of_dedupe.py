@@ -31,7 +31,7 @@ from prefpairs.ledger import StageCounts
 from prefpairs.model.pair import Pair
 from prefpairs.stages.base import IndexedPair
 from prefpairs.stages.dedupe import Dedupe
-from prefpairs.stages.pair_columns import blocks_of
+from prefpairs.stages.pair_columns import PairColumns, blocks_of
 
 Strength = tuple[Decimal, Decimal]
 
@@ -234,6 +234,10 @@ class _NoTexts:
     def pair(self, entry: IndexedPair, /) -> Pair:
         """Never called."""
         raise AssertionError(entry)
+
+    def pair_in(self, pairs: PairColumns, slot: int, /) -> Pair:
+        """Never called."""
+        raise AssertionError(pairs, slot)
 
 
 def _entries(count: int) -> Iterator[IndexedPair]:

@@ -30,7 +30,7 @@ from hypothesis_examples import examples
 from prefpairs.ledger import StageCounts
 from prefpairs.model.pair import Pair
 from prefpairs.stages.base import IndexedPair
-from prefpairs.stages.pair_columns import blocks_of
+from prefpairs.stages.pair_columns import PairColumns, blocks_of
 from prefpairs.stages.sample import Sample
 from prefpairs.stages.split import Split
 
@@ -344,6 +344,10 @@ class _NoTexts:
     def pair(self, entry: IndexedPair, /) -> Pair:
         """Never called."""
         raise AssertionError(entry)
+
+    def pair_in(self, pairs: PairColumns, slot: int, /) -> Pair:
+        """Never called."""
+        raise AssertionError(pairs, slot)
 
 
 def _notes(prompts: Iterable[bytes], asked: Split) -> list[str]:

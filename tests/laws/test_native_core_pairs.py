@@ -13,7 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pair_rows import pair_lines_mixed, pair_rows
 from run_in_process import Row, lines_of
-from stages_in_process import staged_array, staged_lines, staged_packed, staged_piped
+from stages_in_process import (
+    staged_array,
+    staged_large,
+    staged_lines,
+    staged_packed,
+    staged_piped,
+)
 
 from hypothesis_examples import examples
 from native_and_python import needs_core, pair_known, written_pair
@@ -114,7 +120,7 @@ STAGES = [
     more=pair_lines_mixed(),
     stage=st.sampled_from(STAGES),
     split=st.sampled_from([None, Split(), Split(exact=True)]),
-    run=st.sampled_from([staged_lines, staged_array, staged_packed, staged_piped]),
+    run=st.sampled_from([staged_lines, staged_large, staged_array, staged_packed, staged_piped]),
     doubled=st.booleans(),
 )
 def test_stages(  # noqa: PLR0913 - what is asked of them

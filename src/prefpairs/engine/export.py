@@ -117,8 +117,8 @@ class Exporter:
     ) -> Mapping[str, int]:
         """Write many pairs, each for its side; returns how many are not dropped."""
         written = Counter[str]()
-        for indexed, side in zip(pairs, sides, strict=True):
-            written[side] += self.put(texts.pair(indexed), side)
+        for slot, side in enumerate(sides):
+            written[side] += self.put(texts.pair_in(pairs, slot), side)
         return written
 
     def _write(self, row: Row, side: str) -> None:

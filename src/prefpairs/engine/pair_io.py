@@ -33,6 +33,10 @@ class Written(Protocol):
         """The pair itself."""
         ...
 
+    def pair_in(self, pairs: "PairColumns", slot: int, /) -> Pair:
+        """The pair in a slot."""
+        ...
+
     def lines(self, pairs: "PairColumns", /) -> "Iterator[tuple[Sequence[int], Lines]]":
         """All slots in order, some at a time, with their lines.
 
@@ -116,10 +120,10 @@ class PairLines:
         for slots, lines in texts.lines(pairs):
             if lines is None:
                 for slot in slots:
-                    self.put(texts.pair(pairs.indexed(slot)), sides[slot])
+                    self.put(texts.pair_in(pairs, slot), sides[slot])
                 continue
             if not self.has_example:
-                first = texts.pair(pairs.indexed(slots[0]))
+                first = texts.pair_in(pairs, slots[0])
                 self._ledger.example = first.prompt, first.chosen, first.rejected
             self._copy(lines, [sides[slot] for slot in slots])
             self._ledger.add_pairs(*pairs.known_scores(slots))

@@ -162,6 +162,10 @@ class PairsFromCandidates:
             self._last = entry.place, self._pair(entry)
         return self._last[1]
 
+    def pair_in(self, pairs: PairColumns, slot: int) -> Pair:
+        """The pair in a slot."""
+        return self.pair(pairs.indexed(slot))
+
     def _pair(self, entry: IndexedPair) -> Pair:
         if entry.place >= _READY:
             return self._ready.pair(entry.place - _READY)

@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, compress, groupby, islice
+from itertools import chain, compress, groupby, islice, repeat
 from operator import mul
 from typing import Any, Literal, NamedTuple
 from zlib import crc32
@@ -17,7 +17,8 @@ from prefpairs.fields.pair_row import PairRowOutcome, read_pair, read_pair_fast
 from prefpairs.files import lines as input_lines
 from prefpairs.files.fetch_records import RecordFetcher, RecordFile, Spool
 from prefpairs.files.input_file import Input
-from prefpairs.files.lines import Record, blocks_of
+from prefpairs.files.line_blocks import LineBlock, line_blocks, record_blocks
+from prefpairs.files.lines import Record
 from prefpairs.files.open_input import OpenInput, open_input
 from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest
@@ -69,16 +70,18 @@ def pair_readings(rows: Rows, ledger: Ledger) -> Iterator[tuple[Input, Readings]
 
     After a bad row that fails the run there are no more pairs.
     """
-    for source, opened in _pair_inputs(rows, ledger):
+    for source, opened, _ in _pair_inputs(rows, ledger):
         yield source, _readings(rows, opened.records, source.label)
 
 
-def _pair_inputs(rows: Rows, ledger: Ledger) -> Iterator[tuple[Input, OpenInput]]:
+def _pair_inputs(rows: Rows, ledger: Ledger) -> Iterator[tuple[Input, OpenInput, int]]:
+    """The inputs one after the other, with the number of bytes that were read before."""
     for source in rows.plan.inputs:
+        bytes_before = ledger.progress.own_bytes
         with open_input(source, ledger.progress.add_bytes) as opened:
             ledger.sources.append((source.label, "pairs"))
             before = ledger.rows_read
-            yield source, opened
+            yield source, opened, bytes_before
             if ledger.rows_read == before and rows.plan.limit is None:
                 ledger.note(f"{source.label} is empty")
     rows.settle()
@@ -134,6 +137,10 @@ class PairTexts:
             raise InputChanged(self._records.label(file))
         return pair
 
+    def pair_in(self, pairs: PairColumns, slot: int) -> Pair:
+        """The pair in a slot."""
+        return self.pair(pairs.indexed(slot))
+
 
 class PairsFromFiles:
     """The pairs of a run's inputs. `keep` says what will be needed after `entries`."""
@@ -166,17 +173,16 @@ class PairsFromFiles:
 
     def blocks(self) -> Iterator[PairColumns]:
         """The same in columns, some at a time."""
-        ledger, limit = self._ledger, self._rows.plan.limit
+        ledger = self._ledger
         usual = self._rows.plan.dialect == "auto" and self._rows.plan.one_kind in (None, PAIRS)
         core = core_of_pairs() if usual else None
-        for source, opened in _pair_inputs(self._rows, ledger):
+        for source, opened, bytes_before in _pair_inputs(self._rows, ledger):
             before = ledger.rows_read
-            most = None if limit is None else max(0, limit - before)
             file = self._file(source, opened)
-            for records in blocks_of(islice(opened.records, most)):
+            for rows in self._rows_of(source, opened, bytes_before if core else None):
                 block = PairColumns()
                 try:
-                    self._index(core, records, file, source.label, block)
+                    self._index(core, rows, file, source, block)
                 except PrefpairsError:
                     if len(block):
                         yield block
@@ -187,82 +193,93 @@ class PairsFromFiles:
                 self._copies.clear()
             ledger.rows_by_input[source.label] = ledger.rows_read - before
 
+    def _rows_of(
+        self, source: Input, opened: OpenInput, bytes_before: int | None
+    ) -> Iterator[LineBlock]:
+        """The rows of an input; for the core without a record for each, if they are lines.
+
+        The bytes that showed what the file is are read again, and counted again from those before.
+        """
+        limit, progress = self._rows.plan.limit, self._ledger.progress
+        by_record = bytes_before is None or opened.content is not None or limit is not None
+        if bytes_before is None or opened.lines_from is None or by_record:
+            most = None if limit is None else max(0, limit - self._ledger.rows_read)
+            return record_blocks(islice(opened.records, most))
+        progress.own_bytes = bytes_before
+        return line_blocks(source, opened, opened.lines_from, progress.add_bytes)
+
     def _index(
-        self, core: Any, records: list[Record], file: _File, label: str, block: PairColumns
+        self, core: Any, rows: LineBlock, file: _File, source: Input, block: PairColumns
     ) -> None:
-        """Add the pairs of records to a block: by the core, or as Python reads them."""
-        lines = [b"" if record.refused else record.data for record in records]
-        kinds, *columns = core.index(lines, LIGHT) if core else [bytes(len(lines))]
+        """Add the pairs of rows to a block: by the core, or as Python reads them."""
+        kinds, columns = bytes(len(rows.lines)), []
+        if core is not None:
+            kinds, *columns = core.index(rows.lines, min(LIGHT, source.limits.line))
         enough = _KNOWN if file.spool is None else _COPIED  # others are written anew to a spool
-        for known, run in groupby(range(len(lines)), lambda slot: kinds[slot] >= enough):
+        for known, run in groupby(range(len(rows.lines)), lambda slot: kinds[slot] >= enough):
             slots = [*run]
-            some = slice(slots[0], slots[-1] + 1)
             if known:
-                found = [_part_of(column, some, len(lines)) for column in columns]
-                self._add_known(records[some], kinds[some], found, file, block)
+                some = slice(slots[0], slots[-1] + 1)
+                found = [_part_of(column, some, len(rows.lines)) for column in columns]
+                part = rows._replace(lines=rows.lines[some], offsets=rows.offsets[some])
+                self._add_known(part, kinds[some], found, file, block)
                 continue
-            for record, reading in _readings(self._rows, iter(records[some]), label):
-                self._add(record, reading, file, block)
+            entries: list[IndexedPair] = []
+            try:
+                for record, reading in _readings(self._rows, map(rows.record, slots), source.label):
+                    entries.append(self._entry(record, reading, file))
+            finally:
+                block.add(entries)
 
     def _add_known(
-        self,
-        records: list[Record],
-        kinds: bytes,
-        columns: list[bytes],
-        file: _File,
-        block: PairColumns,
+        self, rows: LineBlock, kinds: bytes, columns: list[bytes], file: _File, block: PairColumns
     ) -> None:
         """Add pairs that the core has read."""
-        ledger, first = self._ledger, self._ledger.rows_read + 1
-        ledger.rows_read += len(records)
-        ledger.rows_used += len(records)
+        ledger, lines = self._ledger, rows.lines
+        first = ledger.rows_read + 1
+        ledger.rows_read += len(lines)
+        ledger.rows_used += len(lines)
         if ledger.rows_bad and self._rows.failed:
             return
-        lines = [record.data for record in records]
-        numbers = range(first, first + len(records))
-        places = [
-            self._place(number, record.offset, record.data, file)
-            for number, record in zip(numbers, records, strict=True)
-        ]
+        numbers = range(first, first + len(lines))
+        each = zip(numbers, rows.offsets, lines, strict=True)
+        places = [self._place(number, offset, line, file) for number, offset, line in each]
         copied = [kind == _COPIED for kind in kinds]
+        crcs = (
+            map(mul, map(crc32, lines), copied) if self._keep == "lines" else repeat(0, len(lines))
+        )
         block.extend_bytes(
             array("Q", numbers).tobytes(),
             array("Q", places).tobytes(),
             array("I", map(len, lines)).tobytes(),
             *columns[:_SCORES],
-            array("I", map(mul, map(self._crc, lines), copied)).tobytes(),
+            array("I", crcs).tobytes(),
             *columns[_SCORES:],
         )
         self._at_hand.update(zip(places, lines, strict=True))
         self._copies.update(compress(zip(places, lines, strict=True), copied))
 
-    def _add(
-        self, record: Record, reading: PairRowOutcome, file: _File, block: PairColumns
-    ) -> None:
-        """Add a pair that Python has read."""
+    def _entry(self, record: Record, reading: PairRowOutcome, file: _File) -> IndexedPair:
+        """What is known of a pair that Python has read."""
         pair, line = reading.pair, record.data
         if file.spool is not None:
             line = pair_line(pair)
         number = self._ledger.rows_read
         place = self._place(number, record.offset, line, file)
         entry = entry_of(reading, number, place, len(line))
+        self._at_hand[place] = pair
         if self._keep == "lines" and (file.spool is not None or _as_written(line, pair)):
             marked = pair.meta and any(marks_of(pair.meta))  # marks are counted when it is written
-            entry = entry._replace(line_crc=0 if marked else crc32(line))
-        block.add(entry)
-        self._at_hand[place] = pair
+            return entry._replace(line_crc=0 if marked else crc32(line))
+        return entry
 
     def _place(self, number: int, offset: int, line: bytes, file: _File) -> int:
-        """Where a pair is found again: its number, if only the block that came last is."""
+        """Where a pair is found again: by its number, if only the current block can be."""
         if self._keep == "nothing":
             return number
         if file.spool is not None:
             offset = file.spool.append(line)
         return file.number << FILE_SHIFT | offset
-
-    def _crc(self, line: bytes) -> int:
-        """A checksum against accidents; a file that is written to is noticed by its timestamps."""
-        return crc32(line) if self._keep == "lines" else 0
 
     def put_all(self, sink: Sink) -> None:
         """Write all pairs to the sink, each to the side of its input."""
@@ -275,13 +292,25 @@ class PairsFromFiles:
 
     def pair(self, entry: IndexedPair) -> Pair:
         """The pair of an entry; InputChanged if it is not the indexed one."""
-        found = self._at_hand.get(entry.place)
-        if isinstance(found, bytes):
-            found = self._at_hand[entry.place] = reader_of("auto")(found).pair
+        found = self._pair_at_hand(entry.place)
         return self._texts.pair(entry) if found is None else found
+
+    def pair_in(self, pairs: PairColumns, slot: int) -> Pair:
+        """The pair in a slot."""
+        return self._pair_at_hand(pairs.places[slot]) or self.pair(pairs.indexed(slot))
+
+    def _pair_at_hand(self, place: int) -> Pair | None:
+        """The pair at a place, if it belongs to the block that is looked at."""
+        found = self._at_hand.get(place)
+        if isinstance(found, bytes):
+            found = self._at_hand[place] = reader_of("auto")(found).pair
+        return found
 
     def lines(self, pairs: PairColumns) -> Iterator[tuple[Sequence[int], Lines]]:
         """All slots in order, some at a time, with their lines if these can be copied."""
+        if not self._copies and not any(pairs.line_crcs):
+            yield range(len(pairs)), None
+            return
         copies = [*map(self._copies.get, pairs.places)]
 
         def known(slot: int) -> str:

@@ -72,6 +72,10 @@ class PairReader(Protocol):
         """The pair with its text: in memory if its block came last, otherwise read."""
         ...
 
+    def pair_in(self, pairs: "PairColumns", slot: int, /) -> Pair:
+        """The same by its slot, which is quicker if it is in memory."""
+        ...
+
 
 class Stage(Protocol):
     """One stage of a pipeline. Pure: it depends on its arguments only."""

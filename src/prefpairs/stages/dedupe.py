@@ -218,8 +218,9 @@ def _not_in_reference(
 ) -> Iterator[PairColumns]:
     for block in blocks:
         kept = array("I")
-        for slot, indexed in enumerate(block):
-            if reference.holds(reader.pair(indexed).prompt, indexed.other_prompt):
+        for slot in range(len(block)):
+            prompt, other = reader.pair_in(block, slot).prompt, block.digest("other_prompt", slot)
+            if reference.holds(prompt, other):
                 counts.dropped["in_reference"] += 1
             else:
                 kept.append(slot)

@@ -52,6 +52,10 @@ class DigestTable:
         """The digest with this number."""
         return bytes(self._digests[DIGEST * number : DIGEST * (number + 1)])
 
+    def since(self, number: int) -> bytes:
+        """The digests from this number on, one after the other."""
+        return bytes(self._digests[DIGEST * number :])
+
     def __iter__(self) -> Iterator[bytes]:
         """The digests in the order of their numbers."""
         return map(self.__getitem__, range(self._count))

@@ -144,7 +144,7 @@ class Filter:
             for slot, numbers in enumerate(block.scores()):
                 reason = self._by_scores(*numbers)
                 if reason is None and by_text:
-                    reason = self._by_text(reader.pair(block.indexed(slot)))
+                    reason = self._by_text(reader.pair_in(block, slot))
                 if reason is None:
                     kept.append(slot)
                 else:

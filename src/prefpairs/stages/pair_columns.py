@@ -6,7 +6,7 @@ from heapq import merge
 from itertools import islice, pairwise, starmap
 from math import isnan, nan
 from operator import le
-from typing import Any
+from typing import Any, Self
 
 from prefpairs.errors import PrefpairsError
 from prefpairs.model.identity import DIGEST, digest_pairs
@@ -48,6 +48,13 @@ class PairColumns:
         for name, typecode in _NUMBERS.items():
             setattr(self, name, array(typecode))
 
+    @classmethod
+    def holding(cls, pairs: Sequence[IndexedPair]) -> Self:
+        """Columns of these pairs, with all digests."""
+        columns = cls()
+        columns.add(pairs)
+        return columns
+
     def __len__(self) -> int:
         """The number of pairs."""
         return len(self.numbers)
@@ -56,18 +63,20 @@ class PairColumns:
         """The pairs, one after the other."""
         return map(self.indexed, range(len(self)))
 
-    def add(self, indexed: IndexedPair) -> int:
-        """Append a pair and return its slot."""
-        self.numbers.append(indexed.number)
-        self.places.append(indexed.place)
-        self.lengths.append(indexed.length)
-        self.gaps.append(_known(indexed.gap))
-        self.chosen_scores.append(_known(indexed.chosen_score))
-        self.rejected_scores.append(_known(indexed.rejected_score))
-        self.line_crcs.append(indexed.line_crc)
+    def add(self, pairs: Sequence[IndexedPair]) -> None:
+        """Append pairs."""
+        if not pairs:
+            return
+        each: Any = IndexedPair._make(zip(*pairs, strict=True))
+        self.numbers.extend(each.number)
+        self.places.extend(each.place)
+        self.lengths.extend(each.length)
+        self.gaps.extend(map(_known, each.gap))
+        self.chosen_scores.extend(map(_known, each.chosen_score))
+        self.rejected_scores.extend(map(_known, each.rejected_score))
+        self.line_crcs.extend(each.line_crc)
         for name, column in self._digests.items():
-            column.extend(getattr(indexed, name) or NO_DIGEST)
-        return len(self.numbers) - 1
+            column.extend(b"".join([digest or NO_DIGEST for digest in getattr(each, name)]))
 
     def extend(self, other: "PairColumns") -> None:
         """Append all pairs of other columns."""
@@ -190,18 +199,19 @@ class PairColumns:
 
 def blocks_of(pairs: Iterable[IndexedPair]) -> Iterator[PairColumns]:
     """Pairs, some at a time; also those before an error."""
-    block = PairColumns()
+    some: list[IndexedPair] = []
     try:
         for indexed in pairs:
-            if block.add(indexed) == _BLOCK - 1:
-                yield block
-                block = PairColumns()
+            some.append(indexed)
+            if len(some) >= _BLOCK:
+                yield PairColumns.holding(some)
+                some = []
     except PrefpairsError:
-        if len(block):
-            yield block
+        if some:
+            yield PairColumns.holding(some)
         raise
-    if len(block):
-        yield block
+    if some:
+        yield PairColumns.holding(some)
 
 
 def some_at_a_time(slots: Iterable[int]) -> "Iterator[array[int]]":
@@ -231,6 +241,15 @@ def _or_none(number: float) -> float | None:
     return None if isnan(number) else number
 
 
+def _first_and_others(numbers: Iterable[int], known: int) -> tuple[list[int], list[int]]:
+    """The places of the first ones of the new numbers, which rise from `known`, and all others."""
+    first: list[int] = []
+    others: list[int] = []
+    for place, number in enumerate(numbers):
+        (first if number == known + len(first) else others).append(place)
+    return first, others
+
+
 Strength = tuple[float, float, bytes]
 
 
@@ -250,11 +269,12 @@ class DistinctPairs:
 
     def add(self, block: PairColumns) -> int:
         """Add pairs; of two with one id the stronger stays. Returns how many ids are new."""
+        before = len(self)
         numbers = self._ids.numbers_of(block.digests("id"))
-        new: list[int] = []
-        copies: list[int] = []
-        for slot, number in enumerate(numbers):
-            (new if number == len(self._pairs) + len(new) else copies).append(slot)
+        new: Sequence[int] = range(len(block))
+        copies: Sequence[int] = []
+        if len(self) - before < len(block):
+            new, copies = _first_and_others(numbers, before)
         added = block.of(new) if copies else block
         self._pairs.extend(added)
         contents = map(added.digests, ("prompt", "tools", "rejected", "chosen"))

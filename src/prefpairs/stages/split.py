@@ -75,17 +75,16 @@ class DrawnKeys:
     def sides_of(self, keys: bytes | bytearray) -> list[int]:
         """The sides of keys that follow each other."""
         numbers = self._table.numbers_of(keys)
-        new = range(len(self._sides), len(self._table))
-        if new:
-            self._add(b"".join(map(self._table.__getitem__, new)))
+        if new := self._table.since(len(self._sides)):
+            self._add(new)
         return [self._sides[number] for number in numbers]
 
     def _add(self, keys: bytes) -> None:
         for slot, side in enumerate(self._draw_sides(keys)):
             key = digest_at(keys, slot)
             known = None if self._earlier is None else self._earlier.side_of(key)
-            self.counts[side] += not known
-            self._sides.append(SIDES.index(known) if known else side)
+            self.counts[side] += known is None
+            self._sides.append(side if known is None else SIDES.index(known))
 
     def drawn_for(self, side: int) -> list[bytes]:
         """The keys that were drawn for a side, sorted."""

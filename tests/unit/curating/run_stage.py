@@ -37,6 +37,10 @@ class Held:
         self.asked.append(entry.place)
         return self._read[entry.place][0]
 
+    def pair_in(self, pairs: PairColumns, slot: int, /) -> Pair:
+        """The pair in a slot."""
+        return self.pair(pairs.indexed(slot))
+
 
 def row_of(
     prompt: str, chosen: str = "A", rejected: str = "B", gap: float | None = None, **more: Any

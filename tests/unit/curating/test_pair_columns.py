@@ -21,8 +21,7 @@ def _entry(
 
 def _store(*entries: IndexedPair) -> PairColumns:
     store = PairColumns(DIGESTS)
-    for entry in entries:
-        store.add(entry)
+    store.add(entries)
     return store
 
 
@@ -46,15 +45,17 @@ def test_entry_comes_back(entry: IndexedPair) -> None:
 def test_unneeded_digests() -> None:
     """Digests that are not needed are not stored, and are returned empty."""
     store = PairColumns(["prompt", "id", "id"])
-    store.add(_entry(1))
+    store.add([_entry(1)])
     expected = _entry(1)._replace(tools=b"", chosen=b"", rejected=b"", group=b"", other_prompt=b"")
     assert store.indexed(0) == expected
 
 
-def test_slots_are_numbered() -> None:
-    """Each entry is appended."""
-    store = PairColumns(["id"])
-    assert ([store.add(_entry(1)), store.add(_entry(1))], len(store)) == ([0, 1], 2)
+def test_add() -> None:
+    """Entries are appended, if there are any."""
+    store = _store(_entry(1))
+    store.add([])
+    store.add([_entry(2, None), _entry(1)])
+    assert list(store) == [_entry(1), _entry(2, None), _entry(1)]
 
 
 def test_replace() -> None:
@@ -83,14 +84,14 @@ def test_of() -> None:
     store = _store(_entry(1), _entry(2, None), _entry(3), _entry(4))
     some = store.of([3, 1])
     assert (len(some), list(some)) == (2, [_entry(4), _entry(2, None)])
-    assert some.add(_entry(5)) == 2
+    some.add([_entry(5)])
     assert (some.indexed(2), len(store)) == (_entry(5), 4)
 
 
 def test_of_some_digests() -> None:
     """Digests that were not kept, or are not wanted, are empty."""
     store = PairColumns(["id", "prompt"])
-    store.add(_entry(1))
+    store.add([_entry(1)])
     (entry,) = store.of([0], ["id", "tools"])
     assert (entry.id, entry.prompt, entry.tools) == (_entry(1).id, b"", b"")
 
@@ -98,7 +99,7 @@ def test_of_some_digests() -> None:
 def test_extend() -> None:
     """All entries of other columns follow; digests that these do not keep are empty."""
     store, other = _store(_entry(1)), PairColumns(["id", "prompt"])
-    other.add(_entry(2, None))
+    other.add([_entry(2, None)])
     store.extend(_store(_entry(3), _entry(4)))
     store.extend(other)
     bare = _entry(2, None)._replace(

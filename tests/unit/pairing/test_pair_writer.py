@@ -38,6 +38,9 @@ class _Held:
     def pair(self, entry: IndexedPair, /) -> Pair:
         return self._pairs[entry.place]
 
+    def pair_in(self, pairs: PairColumns, slot: int, /) -> Pair:
+        return self.pair(pairs.indexed(slot))
+
     def lines(self, pairs: PairColumns, /) -> Iterator[tuple[Sequence[int], pair_io.Lines]]:
         for slot, place in enumerate(pairs.places):
             yield [slot], [pair_line(self._pairs[place])] if place % 2 else None
@@ -63,7 +66,7 @@ def test_copied_lines() -> None:
         block = PairColumns()
         for place, pair in enumerate(given):
             known = pair.gap, pair.chosen_score, pair.rejected_score
-            block.add(IndexedPair(0, place, 0, *known, b"", b"", b"", b"", b"", b""))
+            block.add([IndexedPair(0, place, 0, *known, b"", b"", b"", b"", b"", b"")])
             assert PairLines({WHOLE: one}, put).put(pair, WHOLE)
         sink = PairLines({WHOLE: other}, taken)
         assert sink.take(block, _Held(given), [WHOLE] * len(block)) == {WHOLE: 6}

@@ -49,6 +49,10 @@ class _Survivors:
         """The pair of an entry."""
         return self._pairs.pair(entry)
 
+    def pair_in(self, pairs: PairColumns, slot: int) -> Pair:
+        """The pair in a slot."""
+        return self._pairs.pair_in(pairs, slot)
+
     def lines(self, pairs: PairColumns) -> Iterator[tuple[Sequence[int], Lines]]:
         """All slots in order, some at a time, with their lines if these can be copied."""
         return self._pairs.lines(pairs)
