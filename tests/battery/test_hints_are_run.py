@@ -514,6 +514,11 @@ RUNS = [
         "prefpairs sample --runner shards --fraction 0.5 --out-dir made pairs.jsonl",
     ),
     Run(
+        "prefpairs run recipe.toml --runner shards --set write.out_dir=made",
+        "--set pair.order=key writes them in an order that does not depend on the input's",
+        "{} --set pair.order=key",
+    ),
+    Run(
         "prefpairs dedupe --runner shards --by chosen --out-dir made pairs.jsonl",
         "use --runner local, or add prompt to --by",
         "prefpairs dedupe --runner local --by chosen pairs.jsonl && "

@@ -59,8 +59,9 @@ Outcome = tuple[dict[str, bytes], bytes, bytes, list[bytes]]
 
 def locally(words: Sequence[str], folder: Path, engine: str) -> Outcome:
     """The outcome of a run in one process."""
-    where = ["--out-dir", "local"] if words[0] == "split" else ["-o", "local.jsonl"]
-    words = [*words, *where, "--summary", "local.json"]
+    many = words[0] == "split" or "sides.toml" in words
+    where = {"out_dir" if many else "output": "local" if many else "local.jsonl"}
+    words = [*words, *options(words, **where), "--summary", "local.json"]
     if "quarantine" in words:
         words += ["--quarantine", "local.bad"]
     done = run(*words, cwd=folder, env={VARIABLE: engine})
@@ -73,6 +74,13 @@ def locally(words: Sequence[str], folder: Path, engine: str) -> Outcome:
         bad.read_bytes() if bad.exists() else b"",
         text_of(done.stderr),
     )
+
+
+def options(words: Sequence[str], **write: str) -> list[str]:
+    """Where results go, as the command or its recipe is told."""
+    if words[0] == "run":
+        return [word for key, value in write.items() for word in ("--set", f"write.{key}={value}")]
+    return [word for key, value in write.items() for word in (f"--{key.replace('_', '-')}", value)]
 
 
 def text_of(stderr: bytes) -> list[bytes]:
@@ -90,7 +98,7 @@ def in_steps(
 ) -> Outcome:
     """The same of a run in steps, each share of which is a process."""
     size, parts = division
-    words = [*words, "--out-dir", "out", "--summary", "steps.json"]
+    words = [*words, *options(words, out_dir="out"), "--summary", "steps.json"]
     if "quarantine" in words:
         words += ["--quarantine", "steps.bad"]
     words += ["--runner", "shards", "--range-size", size]
@@ -278,6 +286,82 @@ def test_dedupe(words: list[str], engine: str, tmp_path: Path) -> None:
     counts = json.loads(expected[1])["stages"]["dedupe"]
     assert counts["dropped"]["duplicate"] > 100
     assert "contradiction" in {*counts["dropped"]} or counts["noticed"]["contradiction_kept"]
+    for size in ("15KB", "4MB"):
+        assert in_steps(words, tmp_path, engine, (size, None)) == expected
+
+
+RECIPES = {
+    "rows": '[pair]\norder = "key"\n[filter]\nmin_gap = 0.2\n[sample]\nfraction = 0.7',
+    "once": """
+[pair]
+order = "key"
+strategy = "exhaustive"
+max_pairs_per_group = 9
+[filter]
+min_gap = 0.1
+[dedupe]
+by = "prompt,chosen"
+conflicts = "strongest"
+[filter]
+max_length_ratio = 50.0
+""".replace("[filter]\nmax", "[sample]\nfraction = 0.8\n#"),
+    "sides": """
+[pair]
+order = "key"
+strategy = "adjacent"
+[dedupe]
+[filter]
+min_gap = 0.05
+[split]
+val_fraction = 0.3
+test_fraction = 0.2
+""",
+    "extract": "[extract]",
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_recipes_of_rollouts(recipe: str, engine: str, tmp_path: Path) -> None:
+    """Stages that follow each other have the bytes and the counts of a run in one process."""
+    files = write_corpus(tmp_path, seed=8)
+    (tmp_path / "again.jsonl").write_bytes((tmp_path / "a.jsonl").read_bytes())
+    text = f"[read]\ninputs = {json.dumps([*files, 'again.jsonl'])}\n{RECIPES[recipe]}\n"
+    (tmp_path / f"{recipe}.toml").write_text(text)
+    words = ["run", f"{recipe}.toml"]
+    expected = locally(words, tmp_path, engine)
+    assert all(expected[0].values())
+    for division in (("30KB", 5), ("1GB", 3)) if recipe != "extract" else (("30KB", None),):
+        assert in_steps(words, tmp_path, engine, division) == expected
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_bytes())
+    assert manifest["recipe"]["path"] == f"../{recipe}.toml"
+    assert manifest["counts"].keys() <= json.loads(expected[1]).keys()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_recipes_of_pairs(engine: str, tmp_path: Path) -> None:
+    """Stages before `dedupe` are done as pairs are indexed; bad rows are put aside once."""
+    read = write_copies(tmp_path, seed=9)
+    text = f"""
+[read]
+inputs = {json.dumps(read[2:])}
+on_error = "skip"
+[filter]
+min_gap = 0.1
+[dedupe]
+against = ["benchmark.jsonl"]
+[sample]
+fraction = 0.9
+seed = 3
+[split]
+by = "group"
+"""
+    (tmp_path / "sides.toml").write_text(text)
+    words = ["run", "sides.toml"]
+    expected = locally(words, tmp_path, engine)
+    counts = json.loads(expected[1])["stages"]
+    assert [*counts] == ["filter", "dedupe", "sample", "split"]
+    assert all(counts[name]["dropped"] for name in ("filter", "dedupe", "sample"))
     for size in ("15KB", "4MB"):
         assert in_steps(words, tmp_path, engine, (size, None)) == expected
 

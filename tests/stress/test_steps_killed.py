@@ -71,10 +71,20 @@ def plan_dedupe(folder: Path) -> None:
     run_well(folder, "dedupe", *ways, "pairs.jsonl")
 
 
+def plan_recipe(folder: Path) -> None:
+    """Plan the steps of a recipe of two phases."""
+    stages = '[pair]\norder = "key"\nstrategy = "adjacent"\n[dedupe]\nby = "prompt"\n'
+    (folder / "recipe.toml").write_text(f'[read]\ninputs = "rows.jsonl"\n{stages}')
+    run_well(folder, "run", "-q", "--set", "write.output=local.jsonl")
+    (folder / "manifest.json").unlink()
+    ways = ("--runner", "shards", "--range-size", "30KB", "--parts", "24")
+    run_well(folder, "run", *ways, "--set", "write.out_dir=out")
+
+
 @pytest.mark.parametrize(
     "kills", [pytest.param(40, marks=pytest.mark.stress), pytest.param(4, marks=pytest.mark.full)]
 )
-@pytest.mark.parametrize(("planned", "rounds"), [(plan, 2), (plan_dedupe, 3)])
+@pytest.mark.parametrize(("planned", "rounds"), [(plan, 2), (plan_dedupe, 3), (plan_recipe, 5)])
 def test_killed_steps_are_done_by_the_next(
     planned: Callable[[Path], None], rounds: int, kills: int, folder: Path
 ) -> None:

@@ -31,6 +31,7 @@ from prefpairs.plan import (
 )
 from prefpairs.plan.export_plan import ForTarget, ToTargetOrPairs, refuse_trace_options
 from prefpairs.plan.input_plan import PairInputPlan, TempDir
+from prefpairs.plan.runner_plan import LOCAL, RunnerPlan
 from prefpairs.plan.write_plan import WriteRecipe
 from prefpairs.stages.base import Stage
 from prefpairs.stages.split import Split
@@ -41,13 +42,13 @@ from prefpairs.targets.export_options import ExportOptions, TraceOptions
 _MANIFEST = "manifest.json"
 
 
-def plan_of(recipe: Recipe, write: WriteRecipe) -> Plan:
-    """What a recipe says is to be done, step by step."""
+def plan_of(recipe: Recipe, write: WriteRecipe, runner: RunnerPlan) -> Plan:
+    """What a recipe says is to be done, step by step, and where."""
     if recipe.tables.get("read", {}).get("inputs") == []:
         with recipe.telling_place("read"):
             raise UsageError("inputs is empty", "omit it to read standard input")
     if recipe.steps == ["export"] and recipe.tables["export"].get("to") in OF_TRACES:
-        return _plan_of_traces(recipe, write)
+        return replace(_plan_of_traces(recipe, write), runner=runner)
     read, temp_dir = _read(recipe)
     pair = _pair(recipe, read, temp_dir)
     stages, references = _stages(recipe)
@@ -56,7 +57,8 @@ def plan_of(recipe: Recipe, write: WriteRecipe) -> Plan:
     # are split by their own prompts, and export drops what would leak.
     across = pair is not None and pair.options.across_prompts
     split, split_files = _split(recipe, None if across else export)
-    _check_destination(recipe, write)
+    if runner.kind == LOCAL:
+        _check_destination(recipe, write)
     return Plan(
         read=read,
         pair=pair,
@@ -65,6 +67,7 @@ def plan_of(recipe: Recipe, write: WriteRecipe) -> Plan:
         sides=sides_by_name(read.inputs, write) if recipe.steps == ["export"] else {},
         export=export,
         write=write,
+        runner=runner,
         manifest=_manifest(recipe, write),
         references=[
             *(read.references if isinstance(read, ReadPlan) else ()),

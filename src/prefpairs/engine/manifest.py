@@ -203,16 +203,21 @@ def _manifest(
         prefpairs=__version__,
         identity=IDENTITY_VERSION,
         recipe=_file(own[0], folder) if own else None,
-        stages={
-            name: {word: value for word, value in table.items() if word not in _PATHS}
-            for name, table in plan.tables.items()
-            if name != "write"
-        },
+        stages=tables_told(plan.tables),
         inputs=[_file(given, folder) for given in inputs],
         outputs=[_file(made, folder) for made in outputs],
         counts={name: value for name, value in counts.items() if name not in left_out},
     )
     return encode_pretty(model.model_dump(exclude_none=True))
+
+
+def tables_told(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The tables of a recipe without names of files, and without the one on what is written."""
+    return {
+        name: {word: value for word, value in table.items() if word not in _PATHS}
+        for name, table in tables.items()
+        if name != "write"
+    }
 
 
 def _file(given: Hashed, folder: str) -> FileModel:

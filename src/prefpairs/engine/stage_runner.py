@@ -82,11 +82,15 @@ def wanted_again(plan: Plan) -> "Keep":
 
 
 def staged(
-    blocks: Iterator[PairColumns], texts: PairReader, plan: Plan, ledger: Ledger
+    blocks: Iterator[PairColumns],
+    texts: PairReader,
+    plan: Plan,
+    ledger: Ledger,
+    needed: frozenset[str] = frozenset(),
 ) -> Iterator[PairColumns]:
-    """The pairs that pass all stages, one after the other."""
+    """The pairs that pass all stages, one after the other, with digests that are needed later."""
     for place, given in enumerate(plan.stages):
-        wanted = frozenset({"id"}).union(*(later.needs for later in plan.stages[place + 1 :]))
+        wanted = needed.union({"id"}, *(later.needs for later in plan.stages[place + 1 :]))
         if plan.split is not None:
             wanted |= plan.split.needs
         stage = _stage_of(given.name, ledger)

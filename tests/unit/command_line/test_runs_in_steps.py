@@ -101,6 +101,40 @@ def test_what_stages_cannot_do_in_steps_is_refused(
     assert problem in refused(folder, *words, *ways, "pairs.jsonl")
 
 
+@pytest.mark.parametrize(
+    ("stages", "words", "problem"),
+    [
+        ("[pair]", [], "known only to one who reads all rows"),
+        ('[pair]\norder = "key"\n[dedupe]\nnear = 0.9', [], "--near compares every pair"),
+        ('[pair]\norder = "key"\n[split]\nexact = true', [], "--exact needs the number"),
+        ('[pair]\norder = "key"\n[export]\nto = "trl"', [], "leave out [export]"),
+        ('[pair]\norder = "key"', ["--set", "write.manifest=m.json"], "next to the results"),
+        ('[pair]\norder = "key"', ["--keep-if-same"], "keep_if_same compares the files"),
+        ('[pair]\norder = "key"', ["--dry-run"], "--dry-run is for a run in one process"),
+        ('[pair]\norder = "key"', ["--depfile", "inputs.mk"], "--depfile is for a run in one"),
+    ],
+)
+def test_what_recipes_cannot_do_in_steps_is_refused(
+    stages: str, words: list[str], problem: str, folder: Path
+) -> None:
+    """Recipes are rejected with the reason, and a hint about their words."""
+    (folder / "recipe.toml").write_text(f'[read]\ninputs = "rows.jsonl"\n{stages}\n')
+    ways = ("--runner", "shards", "--set", "write.out_dir=out")
+    assert problem in refused(folder, "run", *ways, *words)
+    assert not (folder / "out").exists()
+
+
+def test_a_recipe_that_changed_is_noticed(folder: Path) -> None:
+    """A recipe is read by every step, so it must stay as it is."""
+    recipe = folder / "recipe.toml"
+    recipe.write_text('[read]\ninputs = "rows.jsonl"\n[pair]\norder = "key"\n[dedupe]\n')
+    well(folder, "run", "--runner", "shards", "--set", "write.out_dir=out")
+    well(folder, "shards", "1", "out")
+    recipe.write_text(recipe.read_text() + "conflicts = 'drop'\n")
+    done = prefpairs(folder, "shards", "2", "out")
+    assert (done.returncode, "recipe.toml changed" in done.stderr) == (1, True)
+
+
 @pytest.mark.parametrize("command", ["extract", "pair"])
 def test_a_directory_without_a_runner_is_refused(command: str, folder: Path) -> None:
     """One process writes one file."""

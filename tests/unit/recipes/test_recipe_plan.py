@@ -18,6 +18,7 @@ from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.input_file import Input
 from prefpairs.plan import PairPlan, Plan, ReadPlan
+from prefpairs.plan.runner_plan import RunnerPlan
 from prefpairs.plan.write_plan import WriteRecipe
 from prefpairs.sources import LAYOUTS, TABLES
 from prefpairs.stages.dedupe import Dedupe
@@ -41,7 +42,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def _plan(text: str, *settings: str) -> Plan:
     Path("r.toml").write_text(text, "utf-8")
     recipe = read_recipe("r.toml", settings)
-    return plan_of(recipe, recipe.group("write", WriteRecipe))
+    return plan_of(recipe, recipe.group("write", WriteRecipe), RunnerPlan())
 
 
 def _inputs(text: str) -> list[Input]:

@@ -11,6 +11,7 @@ from prefpairs.files.output import open_output
 from prefpairs.files.standard_output import STDOUT
 from prefpairs.option import argument, flag, option, options
 from prefpairs.plan import Plan, WritePlan
+from prefpairs.plan.runner_plan import LOCAL, RunnerPlan
 from prefpairs.plan.write_plan import WriteRecipe, keep_if_same_option
 
 if TYPE_CHECKING:
@@ -62,8 +63,8 @@ class RunOptions(WritePlan):
         )
 
 
-def run(*, asked: RunOptions) -> None:
-    """Run a whole pipeline from a recipe, in one process.
+def run(*, asked: RunOptions, runner: RunnerPlan) -> None:
+    """Run a whole pipeline from a recipe, in one process or in steps.
 
     A recipe is a TOML file (default: recipe.toml). Its tables are commands, in the order in which
     they run, and the keys are options of those commands; `read` names the inputs, `write` the
@@ -86,6 +87,9 @@ def run(*, asked: RunOptions) -> None:
         # another gap, only for this run
         prefpairs run recipe.toml --set pair.min_gap=0.3
 
+        # in steps that several machines run
+        prefpairs run recipe.toml --runner shards
+
         # in a Makefile; the depfile lists all inputs
         data/manifest.json: recipe.toml ; prefpairs run $< --depfile data/inputs.mk
     """
@@ -95,8 +99,12 @@ def run(*, asked: RunOptions) -> None:
     with recorded_inputs() as noted:
         recipe = read_recipe(asked.recipe, asked.settings or [])
         write = asked.with_recipe(recipe.group("write", WriteRecipe))
-        plan = plan_of(recipe, write)
+        plan = plan_of(recipe, write, runner)
         submission = _submission(recipe, plan)
+        if runner.kind != LOCAL and (asked.dry_run or asked.depfile or submission is not None):
+            given = "[submit]" if submission else "--dry-run" if asked.dry_run else "--depfile"
+            problem = f"--runner {runner.runner}: {given} is for a run in one process"
+            raise UsageError(problem, "leave one of them out")
         if plan.manifest is not None:
             manifest = replace(plan.manifest, depfile=asked.depfile, noted=noted)
             plan = replace(plan, manifest=manifest)

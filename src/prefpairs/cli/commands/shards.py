@@ -56,7 +56,7 @@ def shards(*, asked: StepOptions) -> None:
     The parts of the output, one after the other, have the bytes that the command gives without
     --runner. The manifest comes last.
 
-    Memory: 40 MB and 100 to 190 bytes per candidate or pair in a step; docs/scaling.md has the
+    Memory: 40 MB and 100 to 400 bytes per candidate or pair in a step; docs/scaling.md has the
     figures of each round.
 
         prefpairs pair --runner shards --order key --out-dir pairs runs/*.jsonl

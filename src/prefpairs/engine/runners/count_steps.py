@@ -164,7 +164,7 @@ def _count_pieces(
         _add_piece(ledger, label, receipt)
         sources.setdefault(piece.input, set()).update(receipt.sources)
         rows = ledger.rows_by_input.get(label)
-        if work.plan.pair is None and place == last[piece.input] and not rows:
+        if place == last[piece.input] and not rows:
             ledger.note(f"{label}{IS_EMPTY}")
         if formats is not None and not formats.join(receipt.facts, receipt.sources):
             _contradicted(formats, receipt, label)

@@ -3,13 +3,14 @@
 import os
 from collections.abc import Iterator
 
+from prefpairs.engine.runners.step_plan import MANIFEST
 from prefpairs.errors import UsageError
 from prefpairs.files.standard_output import STDOUT
 from prefpairs.plan import PairPlan, Plan
 from prefpairs.stages.dedupe import Dedupe
 from prefpairs.stages.split import Split
 
-DISTRIBUTABLE = (["pair"], ["extract"], ["filter"], ["sample"], ["split"], ["dedupe"])
+DISTRIBUTABLE = (["pair"], ["extract"], ["filter"], ["sample"], ["split"], ["dedupe"], ["run"])
 """The commands that can be done in steps."""
 
 _LOCAL = "use --runner local"
@@ -25,15 +26,17 @@ def check_distributable(plan: Plan) -> None:
 
 
 def _obstacles(plan: Plan) -> Iterator[Obstacle]:
-    if plan.write.out_dir is None or plan.write.output != STDOUT:
-        yield "the result is a directory of files", "--out-dir DIR says where, without -o"
+    recipe = plan.manifest
+    yield from _obstacles_of_results(plan)
     if plan.read.limit is not None:
         yield "--limit counts rows from the first to the last", "leave it out"
     if plan.export is not None:
         problem = "the first rows of a dataset tell its loader the type of every column"
-        yield problem, "leave out --to, and use `prefpairs export` on the parts"
+        without = "--to" if recipe is None else "[export]"
+        yield problem, f"leave out {without}, and use `prefpairs export` on the parts"
     if plan.pair is not None:
-        yield from _obstacles_of_pairing(plan.pair)
+        by_key = "--order key" if recipe is None else "--set pair.order=key"
+        yield from _obstacles_of_pairing(plan.pair, by_key)
     elif plan.runner.parts is not None:
         yield "each step writes a part of what it reads", "--range-size SIZE, without --parts"
     for stage in plan.stages:
@@ -45,6 +48,18 @@ def _obstacles(plan: Plan) -> Iterator[Obstacle]:
             yield problem, "use --runner local, or --fraction" if is_sample else _LOCAL
     if plan.split is not None:
         yield from _obstacles_of_split(plan, plan.split)
+
+
+def _obstacles_of_results(plan: Plan) -> Iterator[Obstacle]:
+    recipe = plan.manifest
+    if plan.write.out_dir is None or plan.write.output != STDOUT:
+        where = "--out-dir DIR says where, without -o"
+        where = where if recipe is None else 'out_dir = "DIR" in [write] says where, without output'
+        yield "the result is a directory of files", where
+    elif recipe is not None and recipe.path != os.path.join(plan.write.out_dir, MANIFEST):
+        yield "the manifest is written next to the results", "omit manifest in [write]"
+    if plan.write.keep_if_same:
+        yield "keep_if_same compares the files of a run in one process", "leave it out"
 
 
 def _obstacles_of_dedupe(dedupe: Dedupe) -> Iterator[Obstacle]:
@@ -64,7 +79,7 @@ def _obstacles_of_split(plan: Plan, split: Split) -> Iterator[Obstacle]:
         yield problem, "--out-dir NEW_DIR, not the one of --like"
 
 
-def _obstacles_of_pairing(plan: PairPlan) -> Iterator[Obstacle]:
+def _obstacles_of_pairing(plan: PairPlan, by_key: str) -> Iterator[Obstacle]:
     asked = plan.options
     if plan.read.options.prefer:
         yield "--prefer makes pairs without scores", _LOCAL
@@ -75,4 +90,4 @@ def _obstacles_of_pairing(plan: PairPlan) -> Iterator[Obstacle]:
         yield "--assume-grouped reads the input in its order", "leave it out"
     elif asked.order != "key":
         problem = "the order in which groups first occur is known only to one who reads all rows"
-        yield problem, "--order key writes them in an order that does not depend on the input's"
+        yield problem, f"{by_key} writes them in an order that does not depend on the input's"

@@ -6,14 +6,15 @@ from contextlib import suppress
 from typing import Any
 
 from prefpairs import __version__
-from prefpairs.engine.manifest import FileModel, ManifestModel, read_manifest
+from prefpairs.engine.manifest import FileModel, ManifestModel, read_manifest, tables_told
 from prefpairs.engine.required_counts import read_gates
 from prefpairs.engine.runners.count_steps import count_all
 from prefpairs.engine.runners.index_candidates import bad_rows_name
 from prefpairs.engine.runners.phases import ROWS, step_name
 from prefpairs.engine.runners.step_output import Written
-from prefpairs.engine.runners.step_plan import WORK, Stamped, Work
+from prefpairs.engine.runners.step_plan import MANIFEST, WORK, Stamped, Work
 from prefpairs.errors import BadInput, FileError, PrefpairsError, UsageError
+from prefpairs.files.file_stamps import digest_file
 from prefpairs.files.file_system import is_file
 from prefpairs.files.output import open_output, write_file
 from prefpairs.files.work_folder import WorkFolder, names_in, remove_file
@@ -22,8 +23,6 @@ from prefpairs.model.identity import IDENTITY_VERSION
 from prefpairs.model.json_codec import encode_pretty
 from prefpairs.option import options_in
 from prefpairs.plan import Plan
-
-MANIFEST = "manifest.json"
 
 _NOT_COUNTED = ("identity", "inputs", "passed_over", "notes")
 _MOST_NAMES = 3
@@ -115,6 +114,20 @@ def _options(group: Any) -> dict[str, Any]:
     return {known.key: getattr(group, known.field) for known in options_in(group)}
 
 
+def _stages(plan: Plan) -> dict[str, dict[str, Any]]:
+    """What was done: the tables of a recipe, or the options of each stage."""
+    if plan.manifest is not None:
+        return tables_told(plan.manifest.tables)
+    stages: dict[str, dict[str, Any]] = {}
+    if plan.pair is not None:
+        stages["pair"] = _options(plan.pair.options)
+    for stage in plan.stages:
+        stages[stage.name] = _options(stage)
+    if plan.split is not None:
+        stages[plan.split.name] = _options(plan.split)
+    return stages
+
+
 def _manifest(work: Work, written: Sequence[Written], counts: Mapping[str, Any]) -> bytes:
     plan, folder = work.plan, os.path.realpath(work.results)
 
@@ -122,19 +135,18 @@ def _manifest(work: Work, written: Sequence[Written], counts: Mapping[str, Any])
         path = os.path.relpath(os.path.realpath(stamped.path), folder)
         return FileModel(path=path, size=stamped.size)
 
-    stages: dict[str, dict[str, Any]] = {}
-    if plan.pair is not None:
-        asked = plan.pair.options
-        stages["pair"] = _options(asked)
-    for stage in plan.stages:
-        stages[stage.name] = _options(stage)
-    if plan.split is not None:
-        stages[plan.split.name] = _options(plan.split)
+    recipe = None
+    if plan.manifest is not None:
+        path = plan.manifest.recipe
+        size, sha256 = digest_file(path)
+        seen_from = os.path.relpath(os.path.realpath(path), folder)
+        recipe = FileModel(path=seen_from, size=size, sha256=sha256)
     model = ManifestModel(
         manifest=1,
         prefpairs=__version__,
         identity=IDENTITY_VERSION,
-        stages=stages,
+        recipe=recipe,
+        stages=_stages(plan),
         inputs=[*map(seen, work.steps.inputs)],
         outputs=[
             FileModel(path=file.name, size=file.size, sha256=file.sha256, records=file.records)

@@ -1,7 +1,7 @@
 """Steps that index pieces of pairs, and divide the columns of pairs into buckets by prompt."""
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
@@ -51,7 +51,7 @@ class _Indexed(NamedTuple):
 
     ledger: Ledger
     stage: StageCounts
-    buckets: Mapping[int, PairColumns]
+    buckets: dict[int, PairColumns]
 
 
 def index_pairs(work: Work, phase: Phase, step: int) -> None:
@@ -71,7 +71,8 @@ def index_pairs(work: Work, phase: Phase, step: int) -> None:
             quarantine = quarantine_of(work, name, number)
             found = _index(work, phase, piece, quarantine, spool)
             places: dict[int, Place] = {}
-            for bucket, pairs in sorted(found.buckets.items()):
+            for bucket in sorted(found.buckets):
+                pairs = found.buckets.pop(bucket)
                 pairs.numbers = array("Q", map(rows.__add__, pairs.numbers))
                 content = msgspec.msgpack.encode(pairs.as_bytes())
                 columns.write(content)
@@ -110,7 +111,7 @@ def _index_rows(phase: Phase, plan: Plan, spool: LineSpool | None) -> _Indexed:
     plan = replace(plan, stages=phase.before, split=None)
     with open_pairs(plan, ledger, "places" if spool is None else "nothing") as pairs:
         assert isinstance(pairs, PairsFromFiles)
-        passed = counted(staged(pairs.blocks(), pairs, plan, ledger), stage)
+        passed = counted(staged(pairs.blocks(), pairs, plan, ledger, dedupe.needs), stage)
         for block in dedupe.not_in_reference(passed, pairs, stage):
             if spool is not None:
                 lines = [pair_line(pairs.pair(entry)) for entry in block]

@@ -30,6 +30,8 @@ FORMAT = 2
 WORK = ".shards"
 """The folder of the steps, within the one that the results go to."""
 
+MANIFEST = "manifest.json"
+
 _PLAN, _RECEIPT = "plan.json", "done"
 _LEAST, _MOST_STEPS = 256_000_000, 1000
 
@@ -143,7 +145,8 @@ def step_plan(plan: Plan, command: Sequence[str], directory: str) -> StepPlan:
     inputs = plan.read.inputs
     beside = [given.beside[1] for given in inputs if given.beside is not None]
     besides = [*plan.references, *plan.replaceable]
-    references = [*beside, *(given.path for given in besides)]
+    recipe = [] if plan.manifest is None else [plan.manifest.recipe]
+    references = [*recipe, *beside, *(given.path for given in besides)]
     stamped = [_stamped(given.path) for given in inputs]
     size = plan.runner.bytes_per_step or max(
         _LEAST, sum(given.size for given in stamped) // _MOST_STEPS
