@@ -149,7 +149,7 @@ class Filter:
                     kept.append(slot)
                 else:
                     counts.dropped[reason] += 1
-            yield block.of(kept, wanted)
+            yield block if len(kept) == len(block) else block.of(kept, wanted)
 
     def _by_text(self, pair: Pair) -> str | None:
         """The reason code of the first condition on texts that a pair fails, if any."""

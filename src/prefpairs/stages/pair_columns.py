@@ -142,7 +142,10 @@ class PairColumns:
     def scores(self) -> "Iterator[tuple[float | None, float | None, float | None]]":
         """The gap and both scores of each pair, if known."""
         columns = self.gaps, self.chosen_scores, self.rejected_scores
-        return zip(*(map(_or_none, column) for column in columns), strict=True)
+        return zip(
+            *([None if isnan(number) else number for number in column] for column in columns),
+            strict=True,
+        )
 
     def known_scores(
         self, slots: Sequence[int]
