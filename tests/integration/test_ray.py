@@ -78,6 +78,25 @@ def test_rows_that_are_treated_alike(cluster: str, folder: Path) -> None:
     assert b"".join(part.read_bytes() for part in parts) == (folder / "local.jsonl").read_bytes()
 
 
+def test_a_recipe(cluster: str, folder: Path) -> None:
+    """All rounds of a recipe are run one after the other."""
+    (folder / "recipe.toml").write_text(
+        '[read]\ninputs = ["a.jsonl", "b.jsonl"]\n[pair]\norder = "key"\nstrategy = "adjacent"\n'
+        '[dedupe]\nby = "prompt"\n[split]\nval_fraction = 0.3\n'
+    )
+    local = prefpairs(folder, "run", "--set", "write.out_dir=sides")
+    assert local.returncode == 0, local.stderr
+    ways = ("--runner", f"ray:{cluster}", "--range-size", "200KB", "--parts", "6")
+    words = [sys.executable, "-m", "prefpairs", "run", *ways, "--set", "write.out_dir=out"]
+    done = run(folder, words)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    for side in ("train", "val"):
+        parts = sorted((folder / "out").glob(f"{side}-*"))
+        assert len(parts) == 6
+        joined = b"".join(part.read_bytes() for part in parts)
+        assert joined == (folder / "sides" / f"{side}.jsonl").read_bytes()
+
+
 @pytest.mark.parametrize("kills", [4, pytest.param(24, marks=pytest.mark.stress)])
 def test_workers_that_are_killed(kills: int, cluster: str, folder: Path) -> None:
     """If workers are killed with SIGKILL, Ray repeats their steps."""
