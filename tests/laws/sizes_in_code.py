@@ -95,7 +95,7 @@ SEEN: dict[str, str] = {
     "engine.runners.step_plan._LEAST": "how many files there are; test_runs_in_steps.py",
     "engine.runners.step_plan._MOST_STEPS": "how many files there are; test_runs_in_steps.py",
     "cli.terminal.error_text._MOST_NAMES": "names in a message; test_error_text.py",
-    "engine.dataset_row_spool._ROOM": "which rows stand first; test_row_buffer_first.py",
+    "dataset.row_forms._ROOM": "which rows stand first; test_row_buffer_first.py",
     "engine.source_choice._MOST_KNOWN": "rows that a hint takes fields from; no test has more",
     "engine.pairs_from_candidates._REJECTED": "32 bits hold the number of any candidate",
     "engine.pairs_from_files.FILE_SHIFT": "a million files; test_more_files_than_16_bits_hold",

@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hard_corpus import gym_rows, write_bad_corpus, write_corpus
 
 from forked_prefpairs import run
 from prefpairs.engine.native import VARIABLE, native_core
+from prefpairs.stages.split_sides import SIDES
+from prefpairs.targets import TARGETS, target_named
 
 STRATEGIES: tuple[list[str], ...] = (
     [],
@@ -40,6 +43,7 @@ ENGINES = [
 
 
 PAIR = ("pair", "--order", "key")
+PART = re.compile(r"(.+)-[0-9]{5}-of-[0-9]{5}[.]jsonl")
 
 
 def with_engines(cases: Mapping[str, object]) -> pytest.MarkDecorator:
@@ -59,15 +63,20 @@ Outcome = tuple[dict[str, bytes], bytes, bytes, list[bytes]]
 
 def locally(words: Sequence[str], folder: Path, engine: str) -> Outcome:
     """The outcome of a run in one process."""
-    many = words[0] == "split" or "sides.toml" in words
+    many = words[0] == "split" or "--to" in words or "sides.toml" in words
     where = {"out_dir" if many else "output": "local" if many else "local.jsonl"}
     words = [*words, *options(words, **where), "--summary", "local.json"]
     if "quarantine" in words:
         words += ["--quarantine", "local.bad"]
     done = run(*words, cwd=folder, env={VARIABLE: engine})
     assert done.returncode == 0, done.stderr
-    bad, sides = folder / "local.bad", sorted((folder / "local").glob("*.jsonl"))
-    written = {path.stem: path.read_bytes() for path in sides}
+    bad, out = folder / "local.bad", folder / "local"
+    names = (str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
+    written = {
+        sides_of(words).get(name, name): (out / name).read_bytes()
+        for name in names
+        if name != "manifest.json"
+    }
     return (
         written or {"part": (folder / "local.jsonl").read_bytes()},
         (folder / "local.json").read_bytes(),
@@ -81,6 +90,14 @@ def options(words: Sequence[str], **write: str) -> list[str]:
     if words[0] == "run":
         return [word for key, value in write.items() for word in ("--set", f"write.{key}={value}")]
     return [word for key, value in write.items() for word in (f"--{key.replace('_', '-')}", value)]
+
+
+def sides_of(words: Sequence[str]) -> dict[str, str]:
+    """The side of each file of rows."""
+    files = {side: f"{side}.jsonl" for side in SIDES}
+    if "--to" in words:
+        files = dict(target_named(words[words.index("--to") + 1]).files)
+    return {name: side for side, name in files.items()}
 
 
 def text_of(stderr: bytes) -> list[bytes]:
@@ -126,18 +143,15 @@ def in_steps(
 
 
 def joined_parts(out: Path, parts: int | None) -> dict[str, bytes]:
-    """The parts of each side, one after the other; there is no other file but the manifest."""
-    names = sorted(path.name for path in out.iterdir())
-    sides = sorted({name.partition("-")[0] for name in names} - {"manifest.json"})
-    parts = parts or (len(names) - 1) // len(sides)
-    assert names == sorted(
-        ["manifest.json"]
-        + [f"{side}-{n:05}-of-{parts:05}.jsonl" for side in sides for n in range(parts)]
-    )
-    return {
-        side: b"".join((out / name).read_bytes() for name in names if name.startswith(f"{side}-"))
-        for side in sides
-    }
+    """The parts of each side, one after the other, and the files around them."""
+    names = {path.name for path in out.iterdir()} - {"manifest.json"}
+    sides = {found[1] for name in names if (found := PART.fullmatch(name))}
+    around = {name for name in names if not PART.fullmatch(name)}
+    parts = parts or len(names - around) // len(sides)
+    of_side = {side: [f"{side}-{n:05}-of-{parts:05}.jsonl" for n in range(parts)] for side in sides}
+    assert names == around.union(*of_side.values())
+    joined = {side: b"".join((out / name).read_bytes() for name in of_side[side]) for side in sides}
+    return joined | {name: (out / name).read_bytes() for name in around}
 
 
 @pytest.mark.full
@@ -380,6 +394,93 @@ def test_what_only_all_pairs_show_of_a_split(tmp_path: Path) -> None:
         expected = locally(["split", *words], tmp_path, "1")
         assert any(note in line for line in expected[3])
         assert in_steps(["split", *words], tmp_path, "1", ("5KB", None)) == expected
+
+
+OF_ROWS = [
+    name
+    for name in TARGETS
+    if not ((target := target_named(name)).containers or target.unpaired or target.tally)
+    and not target.needs_tokenizer
+]
+"""The targets whose datasets can be written in steps, without a model."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("target", OF_ROWS)
+def test_export(target: str, engine: str, tmp_path: Path) -> None:
+    """The rows that tell the types of columns go first, and all files are those of a local run."""
+    words = ["export", "--to", target, *write_pairs(tmp_path, seed=6)]
+    expected = locally(words, tmp_path, engine)
+    assert len(expected[0]["train"]) > 10_000
+    assert in_steps(words, tmp_path, engine, ("20KB", None)) == expected
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("target", ["trl", "openai", "nemo-rl"])
+def test_pair_to_a_target(target: str, engine: str, tmp_path: Path) -> None:
+    """`pair --to` does the same with the pairs of buckets."""
+    files = write_corpus(tmp_path, seed=7)
+    words = [*PAIR, "--strategy", "exhaustive", "--to", target, *files]
+    expected = locally(words, tmp_path, engine)
+    assert in_steps(words, tmp_path, engine, ("30KB", 5)) == expected
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("target", ["trl", "openai", "customizer-rl"])
+def test_export_of_sides(target: str, engine: str, tmp_path: Path) -> None:
+    """No prompt that the trainer sees is in two sides, and all files are those of a local run."""
+    write_pairs(tmp_path, seed=8)
+    lines = (tmp_path / "pairs.jsonl").read_bytes().split(b"\r\n\n")
+    sides = {"train": lines, "val": lines[5::9], "test": lines[::9]}
+    for side, own in sides.items():
+        (tmp_path / f"{side}.jsonl").write_bytes(b"\n".join([*own, b"torn"]))
+    files = [f"{side}.jsonl" for side in sides]
+    words = ["export", "--to", target, "--on-error", "quarantine", *files]
+    expected = locally(words, tmp_path, engine)
+    assert json.loads(expected[1])["stages"]["export"]["dropped"]["prompt_on_other_side"] > 10
+    assert in_steps(words, tmp_path, engine, ("10KB", None)) == expected
+
+
+def plain_pairs(count: int) -> list[dict[str, Any]]:
+    """Pairs of texts without scores."""
+    return [{"prompt": f"Q{n}?", "chosen": f"A{n}", "rejected": f"B{n}"} for n in range(count)]
+
+
+def test_fields_that_come_late(tmp_path: Path) -> None:
+    """Rows with new fields go first from wherever they are; all rows get the columns."""
+    pairs = plain_pairs(300)
+    pairs[100] |= {"chosen_score": 1.5, "rejected_score": 0.5}
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    pairs[299] |= {
+        "chosen": [{"role": "assistant", "content": "", "tool_calls": [call]}],
+        "tools": [tool],
+    }
+    (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in pairs))
+    words = ["export", "--to", "trl", "pairs.jsonl"]
+    expected = locally(words, tmp_path, "1")
+    lines = expected[0]["train"].splitlines()
+    assert b'"name":"f"' in lines[2]
+    assert b'"score_chosen":1.5' in lines[1]
+    assert all(b'"tools":' in line for line in lines)
+    assert in_steps(words, tmp_path, "1", ("2KB", None)) == expected
+    assert any(b"template" in line for line in expected[3])
+
+
+def test_an_export_that_fails(tmp_path: Path) -> None:
+    """What only all rows show ends both runs with the same words: texts that load as dates."""
+    pairs = [{**pair, "prompt": f"2026-01-{n + 10}"} for n, pair in enumerate(plain_pairs(20))]
+    (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in pairs))
+    words = ["export", "--to", "axolotl", "pairs.jsonl", "--out-dir"]
+    local = run(*words, "local", cwd=tmp_path)
+    steps = ["--runner", "shards", "--range-size", "200"]
+    assert run(*words, "out", *steps, cwd=tmp_path).returncode == 0
+    for number in ("1", "2", "3"):
+        assert run("shards", number, "out", cwd=tmp_path).returncode == 0
+    done = run("shards", "finish", "out", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (local.returncode, local.stderr)
+    assert done.returncode == 1
+    assert not [*(tmp_path / "out").glob("train-*")]
 
 
 def test_items_and_tasks_are_compared_across_pieces(tmp_path: Path) -> None:

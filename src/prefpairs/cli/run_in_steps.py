@@ -12,6 +12,7 @@ from prefpairs.cli.run_with_summary import tell_outcome
 from prefpairs.cli.terminal.progress_bar import show_progress
 from prefpairs.cli.terminal.safe_text import plural, printable, write_stderr
 from prefpairs.driver import summary_of
+from prefpairs.engine.pair_io import in_reading_order
 from prefpairs.engine.runners.distributable import DISTRIBUTABLE, check_distributable
 from prefpairs.engine.runners.finish import finish, refuse_strangers
 from prefpairs.engine.runners.rounds import Round, rounds_of
@@ -23,7 +24,7 @@ from prefpairs.engine.runners.step_plan import (
     write_step_plan,
 )
 from prefpairs.errors import BadInput, PrefpairsError, StepFailed, UsageError
-from prefpairs.files.file_system import errors_named
+from prefpairs.files.file_system import errors_named, exists
 from prefpairs.ledger import Activity, Ledger, Progress, Step
 from prefpairs.plan import Plan
 from prefpairs.plan.runner_plan import RAY
@@ -55,6 +56,7 @@ def planned(plan: Plan) -> Work:
     """Plan the steps of a run, or go on with those of the same run."""
     check_distributable(plan)
     refuse_strangers(plan)
+    plan = in_reading_order(plan)
     results = os.path.realpath(plan.write.out_dir or "")
     steps = step_plan(plan, typed_command(), os.getcwd())
     if read_step_plan(results) != steps:
@@ -75,7 +77,7 @@ def work_in(results: str) -> Work:
         raise BadInput(results, f"its steps are of no command that has steps: {steps.command[:1]}")
     with errors_named(steps.directory):
         os.chdir(steps.directory)
-    plan = plan_of_command(steps.command)
+    plan = in_reading_order(plan_of_command(steps.command))
     planned_for = os.path.realpath(plan.write.out_dir or "")
     if planned_for != results:
         problem = f"{results}: its steps were planned for {planned_for}"
@@ -139,14 +141,24 @@ def step_elsewhere(results: str, number: int, step: int) -> tuple[str, int] | No
     from prefpairs.cli.terminal.error_text import error_text
 
     try:
-        if read_step_plan(results) is None:
-            problem = f"{results} is not there on the node {platform.node()}"
-            hint = "inputs and --out-dir must be on a file system that all nodes share"
-            raise UsageError(problem, hint)
+        _check_shared(results)
         do_steps(round_of(work_in(results), number), [step])
     except PrefpairsError as error:
         return error_text(error, typed_command()), error.exit_code
     return None
+
+
+def _check_shared(results: str) -> None:
+    """Raise if this node does not see what a step needs."""
+    steps, missing = read_step_plan(results), [results]
+    if steps is not None:
+        paths = ["", *(stamped.path for stamped in (*steps.inputs, *steps.references))]
+        needed = [os.path.join(steps.directory, path) for path in paths]
+        missing = [path for path in needed if not exists(path)]
+    if missing:
+        problem = f"{missing[0]} is not there on the node {platform.node()}"
+        hint = "inputs and --out-dir must be on a file system that all nodes share"
+        raise UsageError(problem, hint)
 
 
 def finish_steps(work: Work, *, quiet: bool) -> None:

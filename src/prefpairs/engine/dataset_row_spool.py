@@ -7,18 +7,27 @@ which rows go first, because loaders infer the type of a column from the first 1
 from array import array
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import Any, NamedTuple
 
-from prefpairs.dataset.column_types import FIRST_BLOCK, InferredColumns, form_of, shape_of
+from prefpairs.dataset.column_types import InferredColumns, form_of, shape_of
+from prefpairs.dataset.row_forms import RowForm, RowForms, RowPlace
 from prefpairs.files.fetch_records import RecordFiles, Spool
 from prefpairs.model.json_codec import decode, encode, encode_line
 
-_ROOM = FIRST_BLOCK // 2
-"""The first rows of each shape go first, unless they are longer than this together."""
-
 _BLOCK = 1 << 18
 """How many bytes are written to the spool, and read from it, at once."""
+
+
+def with_columns(row: dict[str, Any], names: Sequence[str], columns: Mapping[str, Any]) -> bytes:
+    """The line of a row that has all of these columns."""
+    return encode_line({name: row.get(name, columns[name]) for name in names})
+
+
+def names_of(columns: Mapping[str, Any], present: int) -> list[str]:
+    """The names of the columns in a bit set."""
+    return [name for place, name in enumerate(columns) if present >> place & 1]
 
 
 class _Form(NamedTuple):
@@ -46,8 +55,8 @@ class RowBuffer:
         self._form_of = array("I")
         self._numbers: dict[Hashable, int] = {}
         self._forms: list[_Form] = []
-        self.shape: set[str] = set()
-        self._first: list[int] = []
+        self._first: dict[int, int] = {}
+        """For each form, the number of its first row."""
         self._shortest: dict[int, tuple[int, int]] = {}
         """For each form, the length and the number of its shortest row."""
         self._order: Sequence[int] | None = None
@@ -83,29 +92,28 @@ class RowBuffer:
     def arrange(self, numbers: Sequence[int]) -> None:
         """Keep only these rows, in this order."""
         self._order = numbers
-        self._first, self._shortest = [], {}
-        self.shape = set()
+        self._first, self._shortest = {}, {}
         for number in numbers:
             self._see(number, self._form_of[number], self._length(number))
 
     @property
+    def shape(self) -> AbstractSet[str]:
+        """The path and type of every field."""
+        return self._known.shape
+
+    @property
     def first(self) -> list[int]:
         """The rows that determine the types: the first of each shape, or the shortest if long."""
-        if sum(map(self._length, self._first)) <= _ROOM:
-            return self._first
-        chosen: list[int] = []
-        known: set[str] = set()
-        for form, (_, number) in sorted(self._shortest.items(), key=lambda item: item[1]):
-            shape = self._forms[form].shape
-            if not shape <= known:
-                known |= shape
-                chosen.append(number)
-        return chosen
+        return [bisect_right(self._ends, place.offset) - 1 for place in self._known.first]
 
     @property
     def fits(self) -> bool:
         """Whether the rows that determine the types fit into the block that loaders look at."""
-        return sum(map(self._length, self.first)) <= FIRST_BLOCK
+        return self._known.fits
+
+    @property
+    def _known(self) -> RowForms:
+        return RowForms(self.forms(0, 0))
 
     def mixed(self) -> set[str]:
         """The columns whose objects differ in their keys, which loaders read as JSON."""
@@ -116,7 +124,7 @@ class RowBuffer:
 
     def lines(self, columns: int) -> Iterator[bytes]:
         """All rows, each with the same columns; those that determine the types go first."""
-        names = [name for name, bit in self._bits.items() if columns & bit]
+        names = names_of(self._columns, columns)
         whole = [form.present == columns for form in self._forms]
         first = self.first
         begun = ((number, self._line(number)) for number in first)
@@ -124,8 +132,7 @@ class RowBuffer:
             if whole[self._form_of[number]]:
                 yield line
             else:
-                row = decode(line)
-                yield encode_line({name: row.get(name, self._columns[name]) for name in names})
+                yield with_columns(decode(line), names, self._columns)
 
     def _others(self, first: set[int]) -> Iterator[tuple[int, bytes]]:
         """The rows that do not go first, each with its number.
@@ -156,10 +163,7 @@ class RowBuffer:
         """Note the shape and the length of a row."""
         shortest = self._shortest.get(form)
         if shortest is None:
-            shape = self._forms[form].shape
-            if not shape <= self.shape:
-                self.shape |= shape
-                self._first.append(number)
+            self._first[form] = number
         if shortest is None or length < shortest[0]:
             self._shortest[form] = length, number
 
@@ -177,6 +181,32 @@ class RowBuffer:
             self._spool.append(b"\n".join(self._waiting))
             self._waiting.clear()
             self._written = self._ends[-1]
+
+    def forms(self, file: int, offset: int) -> list[RowForm]:
+        """What is known of the rows, if they are in this file from this byte on."""
+
+        def place(number: int) -> RowPlace:
+            return RowPlace(file, offset + self._ends[number], self._length(number))
+
+        return [
+            RowForm(
+                sorted(self._forms[form].shape),
+                self._forms[form].present,
+                place(first),
+                place(self._shortest[form][1]),
+            )
+            for form, first in self._first.items()
+        ]
+
+    @property
+    def size(self) -> int:
+        """The bytes of all rows."""
+        return self._ends[-1]
+
+    def as_they_came(self) -> Iterator[bytes]:
+        """All rows in the order of their arrival, each with its own columns."""
+        for _, line in self._others(set()):
+            yield line
 
     def close(self) -> None:
         """Delete the rows."""

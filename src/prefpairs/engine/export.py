@@ -3,13 +3,15 @@
 import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from math import isfinite
 from operator import or_
-from typing import Self
+from typing import Protocol, Self
 
 from prefpairs.dataset.card import kinds_of
 from prefpairs.dataset.column_types import column_of, dates_alone
 from prefpairs.dataset.convert_pair import ARGUMENT_NOTES, LOSSY, convert_pair, trainer_prompt
+from prefpairs.dataset.row_forms import RowsLeft
 from prefpairs.dataset.row_rules import Row
 from prefpairs.dataset.unpaired_answers import UnpairedAnswers
 from prefpairs.engine.dataset_row_spool import RowBuffer
@@ -38,6 +40,24 @@ _TOO_LONG = (
 )
 
 
+class KnownRows(Protocol):
+    """What is known of the rows of a side once all of them have been made."""
+
+    @property
+    def shape(self) -> AbstractSet[str]:
+        """The path and type of every field."""
+        ...
+
+    @property
+    def fits(self) -> bool:
+        """Whether the rows that determine the types fit into the block that loaders look at."""
+        ...
+
+    def mixed(self) -> set[str]:
+        """The columns whose objects differ in their keys, which loaders read as JSON."""
+        ...
+
+
 class Exporter:
     """Writes pairs as rows of a target: at once, or at the end if loaders infer column types."""
 
@@ -54,10 +74,10 @@ class Exporter:
         self._plan = plan
         self._allow_empty = allow_empty
         self._kept = kept
-        self._leaked = Counter[str]()
+        self.leaked = Counter[str]()
+        """How many pairs of each side were dropped because another side keeps their prompt."""
         self._ledger = ledger
-        self._stage = StageCounts("export")
-        ledger.stages.append(self._stage)
+        self._stage = _stage_in(ledger)
         if plan.target.note:
             self._stage.notes.append(plan.target.note)
         extras = plan.target.extra_names
@@ -97,7 +117,7 @@ class Exporter:
             prompt = trainer_prompt(rows[0], target.rules)
             if self._kept.add(prompt, side) != side:
                 self._stage.dropped["prompt_on_other_side"] += 1
-                self._leaked[side] += 1
+                self.leaked[side] += 1
                 return False
         if options.lossy == "refuse" and (lossy := changes & LOSSY):
             raise CannotHold(pair.id, target.name, sorted(lossy))
@@ -131,35 +151,49 @@ class Exporter:
     def finish(self) -> None:
         """Write the buffered rows, and the files around the data."""
         target = self._plan.target
+        if self._plan.left is not None:
+            self._leave(self._plan.left)
+            return
         if target.unpaired:
             self._order_unpaired()
-        self._check_sides()
+        texts = self.conclude(self._buffers)
         self._ledger.progress.begin_step(self._step)
         columns = functools.reduce(or_, (buffer.columns for buffer in self._buffers.values()), 0)
         for side, buffer in self._buffers.items():
             output = self._outputs[side]
-            self._check_types(side, buffer)
             if isinstance(output, Table):
                 output.begin(kinds_of(buffer.shape, target.columns))
             for line in buffer.lines(columns):
                 output.write(line)
                 self._finished += 1
-        self._note_arguments()
-        if self._extras:
-            texts = target.extras(self._dataset())
-            for name, output in self._extras.items():
-                output.write(texts[name].encode())
+        for name, output in self._extras.items():
+            output.write(texts[name].encode())
+
+    def conclude(self, sides: Mapping[str, KnownRows]) -> Mapping[str, str]:
+        """Check and note what only all rows show; the files around the data."""
+        self._check_sides()
+        for side, rows in sides.items():
+            self._check_types(side, rows)
+        self._note_arguments(sides)
+        return self._plan.target.extras(self._dataset(sides)) if self._extras else {}
+
+    def _leave(self, left: RowsLeft) -> None:
+        """Write the buffered rows as they came, for steps that arrange those of all steps."""
+        left.leaked.update(self.leaked)
+        for side, buffer in self._buffers.items():
+            forms = buffer.forms(left.file, left.sizes.get(side, 0))
+            left.add(side, forms, buffer.size)
+            for line in buffer.as_they_came():
+                self._outputs[side].write(line)
 
     def _step(self) -> Step:
         total = sum(buffer.count for buffer in self._buffers.values())
         return Step("writing", self._finished, total, "rows")
 
-    def _note_arguments(self) -> None:
+    def _note_arguments(self, sides: Mapping[str, KnownRows]) -> None:
         """Note which templates reject this form of arguments, if there are any tool calls."""
         target, options = self._plan.target, self._plan.options
-        calls = any(
-            ".tool_calls:" in path for each in self._buffers.values() for path in each.shape
-        )
+        calls = any(".tool_calls:" in path for rows in sides.values() for path in rows.shape)
         if options.template_says:
             self._stage.notes.append(options.template_says)
         if calls and target.templated and not options.tool_args_known:
@@ -167,32 +201,32 @@ class Exporter:
             note = f"{note}; check yours with --template FILE"
             self._stage.notes.append(note)
 
-    def _check_types(self, side: str, buffer: RowBuffer) -> None:
+    def _check_types(self, side: str, rows: KnownRows) -> None:
         """Find what no order of rows can fix: columns of only dates, and first rows too long."""
         target = self._plan.target
         if isinstance(self._outputs[side], Table):
             return
-        if not buffer.fits:
+        if not rows.fits:
             self._stage.notes.append(_TOO_LONG)
-        dates = dates_alone(buffer.shape)
+        dates = dates_alone(rows.shape)
         if dates and target.rules.together:
-            json = self._columns_as_json(buffer)
+            json = self._columns_as_json(rows)
             dates = [path for path in dates if column_of(path) not in json]
         if dates:
             raise ReadsAsDates(target.file_of(side) if self._extras else "the output", dates[0])
 
-    def _columns_as_json(self, buffer: RowBuffer) -> set[str]:
+    def _columns_as_json(self, rows: KnownRows) -> set[str]:
         """The columns that load as JSON, by the card or by inference, so that texts stay texts."""
         if not self._extras:
-            return buffer.mixed()
-        kinds = kinds_of(buffer.shape, self._plan.target.columns)
+            return rows.mixed()
+        kinds = kinds_of(rows.shape, self._plan.target.columns)
         return {name for name, kind in kinds.items() if kind == "json"}
 
     def _check_sides(self) -> None:
         """Raise if a side is empty, because trainers cannot load a file without rows."""
         empty = [side for side in self._outputs if side and not self._ledger.lines_written[side]]
         if empty and self._ledger.lines_written.total() and not self._allow_empty:
-            if self._leaked[empty[0]]:
+            if self.leaked[empty[0]]:
                 raise SideLeaks(empty[0], self._plan.target.name)
             raise NothingCameOut(f"{empty[0]} pair", _EMPTY_SIDE)
 
@@ -209,8 +243,8 @@ class Exporter:
                 f"repeated + {omitted['label_contradicted']:,} both chosen and rejected"
             )
 
-    def _dataset(self) -> Dataset:
-        shapes = [buffer.shape for buffer in self._buffers.values()]
+    def _dataset(self, known: Mapping[str, KnownRows]) -> Dataset:
+        shapes = [rows.shape for rows in known.values()]
         sides = {side or "train": rows for side, rows in self._ledger.lines_written.items()}
         return Dataset(
             files={side: self._plan.target.file_of(side) for side in sides},
@@ -219,6 +253,15 @@ class Exporter:
             options=self._plan.options,
             tally=self._tally,
         )
+
+
+def _stage_in(ledger: Ledger) -> StageCounts:
+    """The counts of export; those of steps that made the rows, if there are any."""
+    for stage in ledger.stages:
+        if stage.name == "export":
+            return stage
+    ledger.stages.append(StageCounts("export"))
+    return ledger.stages[-1]
 
 
 def export_traces(plan: InputPlan, traces: TracePlan, output: Output, ledger: Ledger) -> None:

@@ -151,8 +151,7 @@ def open_pairs(
 ) -> "Iterator[PairsFromFiles | PairsFromCandidates]":
     """The pairs of the plan: those that it makes, or those in its inputs.
 
-    `keep` says what will be needed after all of the latter have been read. If inputs belong to
-    several sides, the side that keeps a prompt is read first, so that no pair has to wait.
+    `keep` says what will be needed after all of the latter have been read.
     """
     if plan.pair is not None:
         from prefpairs.engine.candidate_store import CandidateStore
@@ -167,13 +166,24 @@ def open_pairs(
     from prefpairs.engine.stage_runner import wanted_again
     from prefpairs.fields.pair_row import PairRowOutcome
     from prefpairs.files.fetch_records import RecordFetcher
-    from prefpairs.stages.split_sides import owner_first
 
-    read, sides = plan.read, plan.sides
-    if len({*sides.values()}) > 1:
-        inputs = sorted(read.inputs, key=lambda given: owner_first(sides[given]))
-        read = replace(read, inputs=inputs)
+    read, sides = in_reading_order(plan).read, plan.sides
     keep = wanted_again(plan) if keep is None else keep
     with RecordFetcher[PairRowOutcome]() as records, reading_rows(read, ledger) as rows:
         yield PairsFromFiles(rows, records, keep=keep, temp_dir=plan.temp_dir, sides=sides)
         records.check()
+
+
+def in_reading_order(plan: Plan) -> Plan:
+    """The plan with its inputs in the order in which they are read.
+
+    If inputs belong to several sides, the side that keeps a prompt is read first, so that no pair
+    has to wait.
+    """
+    sides = plan.sides
+    if len({*sides.values()}) < 2:
+        return plan
+    from prefpairs.stages.split_sides import owner_first
+
+    inputs = sorted(plan.read.inputs, key=lambda given: owner_first(sides[given]))
+    return replace(plan, read=replace(plan.read, inputs=inputs))

@@ -6,6 +6,7 @@ complete, under a name that says which step wrote it.
 
 import os
 import shutil
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 
 from prefpairs.files.file_system import errors_named, exists, is_file
@@ -54,6 +55,12 @@ class WorkFolder:
         with errors_named(path), open(path, "rb") as file:
             file.seek(offset)
             return file.read(length)
+
+    def lines(self, name: str) -> Iterator[bytes]:
+        """The lines of a file."""
+        path = self.at(name)
+        with errors_named(path), open(path, "rb") as file:
+            yield from file
 
     def move(self, name: str, path: str) -> None:
         """Give a file its final place, unless an earlier call did."""

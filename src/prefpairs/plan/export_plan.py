@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from prefpairs.chat.hints import Hint
     from prefpairs.chat.template import TemplateFacts
     from prefpairs.chat.token_ids import Tokenization
+    from prefpairs.dataset.row_forms import RowsLeft
     from prefpairs.files.tokenizer import Model
     from prefpairs.stages.split import Split
     from prefpairs.targets.base import Target, TraceForm, TraceTarget
@@ -35,6 +36,8 @@ class ExportPlan:
     """The files that the form of examples depends on."""
     typed: Sequence[str] = ()
     """The command-line options for this form, without the target."""
+    left: "RowsLeft | None" = None
+    """What is known of rows that are left for other steps of the run to arrange."""
 
 
 class TracePlan(NamedTuple):

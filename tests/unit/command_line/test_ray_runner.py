@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from prefpairs.cli.main import main
 from prefpairs.cli.run_in_steps import step_elsewhere
 from prefpairs.engine.runners.ray import connected
 from prefpairs.errors import PrefpairsError, ServiceUnreachable, UsageError
@@ -267,3 +268,19 @@ def test_no_shared_file_system(tmp_path: Path) -> None:
     assert code == 2
     assert words.startswith(f"error: {tmp_path}/out is not there on the node ")
     assert "hint: inputs and --out-dir must be on a file system that all nodes share\n" in words
+
+
+def test_inputs_that_a_node_does_not_see(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The error names the file and the node."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.jsonl").write_text('{"prompt": "Q", "response": "A", "score": 1}\n')
+    words = ["pair", "--runner", "shards", "--order", "key", "--out-dir", "out", "rows.jsonl"]
+    assert main(words) == 0
+    (tmp_path / "rows.jsonl").rename(tmp_path / "elsewhere")
+    failure = step_elsewhere(str(tmp_path / "out"), 1, 0)
+    assert failure is not None
+    assert failure[0].startswith(f"error: {tmp_path}/rows.jsonl is not there on the node ")
+    assert failure[1] == 2
+    capfd.readouterr()

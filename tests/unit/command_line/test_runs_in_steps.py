@@ -62,7 +62,8 @@ def refused(folder: Path, *words: str) -> str:
     [
         (["--order", "input"], "known only to one who reads all rows"),
         (["--limit", "3"], "--limit counts rows"),
-        (["--to", "trl"], "the first rows of a dataset"),
+        (["--to", "trl-kto"], "--to trl-kto orders single answers by all of them"),
+        (["--to", "nat"], "--to nat adds up figures of all pairs"),
         (["-o", "pairs.jsonl"], "the result is a directory of files"),
         (["--strategy", "stratified", "--across-prompts"], "--across-prompts compares"),
     ],

@@ -1,10 +1,13 @@
 """prefpairs export: pairs to the dataset of a trainer."""
 
+from dataclasses import replace
+
 from prefpairs.cli.run_with_summary import run_with_summary
 from prefpairs.errors import MeansNothing
 from prefpairs.plan import Plan, plan_of_traces, sides_by_name
 from prefpairs.plan.export_plan import ToTarget, export_plan, refuse_trace_options
 from prefpairs.plan.input_plan import PairInputPlan, TempDir
+from prefpairs.plan.runner_plan import RunnerPlan
 from prefpairs.plan.write_plan import WriteDataset
 from prefpairs.sources import TRACES
 from prefpairs.targets import OF_TRACES
@@ -19,6 +22,7 @@ def export(
     traces: TraceOptions,
     temp: TempDir,
     write: WriteDataset,
+    runner: RunnerPlan,
 ) -> None:
     """Write pairs as the dataset of a trainer.
 
@@ -43,7 +47,7 @@ def export(
         prefpairs export --from ultrafeedback --to nemo-rl uf.parquet --out-dir nemo
     """
     if target.to in OF_TRACES:
-        plan = plan_of_traces(target.to, inputs, form, traces, write)
+        plan = replace(plan_of_traces(target.to, inputs, form, traces, write), runner=runner)
     elif inputs.dialect == TRACES:
         problem = f"--from {TRACES} goes with --to {' or '.join(OF_TRACES)}: traces are no pairs"
         raise MeansNothing(problem, ["--from"], "pair")
@@ -56,5 +60,6 @@ def export(
             export=export_plan(target.to, form, temp.temp_dir),
             write=write,
             temp_dir=temp.temp_dir,
+            runner=runner,
         )
     run_with_summary(plan)

@@ -10,8 +10,8 @@ from prefpairs.engine.runners.decide_bucket import DecideReceipt
 from prefpairs.engine.runners.index_candidates import IS_EMPTY, PieceReceipt
 from prefpairs.engine.runners.index_pairs import IndexReceipt
 from prefpairs.engine.runners.pair_bucket import PairReceipt, pieces_of
-from prefpairs.engine.runners.phases import DEDUPE, PAIR, Phase, step_name
-from prefpairs.engine.runners.step_output import Written, Wrote, add_stages
+from prefpairs.engine.runners.phases import DATASET, DEDUPE, PAIR, Phase, step_name
+from prefpairs.engine.runners.step_output import Written, Wrote, add_stages, sides_of
 from prefpairs.engine.runners.step_plan import Piece, Work
 from prefpairs.engine.runners.write_rows import RowsReceipt
 from prefpairs.engine.runners.write_survivors import SurvivorsReceipt
@@ -35,7 +35,9 @@ def count_all(work: Work, ledger: Ledger) -> list[tuple[str, Written]]:
     plan = work.plan
     wrote: list[Wrote] = []
     for phase in work.phases:
-        if phase.kind == DEDUPE:
+        if phase.kind == DATASET:
+            wrote = [*work.receipts(phase, 0, Wrote)]
+        elif phase.kind == DEDUPE:
             wrote = _count_dedupe(work, phase, ledger, wrote)
         else:
             wrote = (_count_pairing if phase.kind == PAIR else _count_rows)(work, phase, ledger)
@@ -43,11 +45,16 @@ def count_all(work: Work, ledger: Ledger) -> list[tuple[str, Written]]:
     if not came_out and not plan.write.allow_empty:
         raise NothingCameOut(plan.makes.removesuffix("s"))
     last = work.phases[-1]
-    return [
+    files = [
         (step_name(last.last, step), file)
         for step, written in enumerate(wrote)
         for file in written.files
     ]
+    if plan.export is not None:
+        from prefpairs.engine.runners.conclude import conclude
+
+        files += conclude(work, ledger, wrote)
+    return files
 
 
 def _count_rows(work: Work, phase: Phase, ledger: Ledger) -> list[Wrote]:
@@ -97,7 +104,7 @@ def _count_dedupe(work: Work, phase: Phase, ledger: Ledger, read: list[Wrote]) -
                 work,
                 f"step {step}",
                 sum(it.counts.used for it in receipt.pieces),
-                wrote.files[0].records,
+                wrote.files[0].records or 0,
             )
     compared, survived = Counter[int](), Counter[int]()
     for receipt in indexed:
@@ -140,6 +147,8 @@ def _count_wrote(work: Work, phase: Phase, ledger: Ledger, wrote: list[Wrote]) -
         ledger.sides = {side: sides[side] for side in split.sides}
         split.note(keys_of_sides(work, phase, wrote), fields, stages[-1])
         note_empty_sides(phase.plan, ledger)
+    elif phase.plan.sides:
+        ledger.sides = {side: sides[side] for side in sides_of(phase.plan)}
     return wrote
 
 

@@ -7,10 +7,12 @@ from prefpairs.engine.runners.step_plan import MANIFEST
 from prefpairs.errors import UsageError
 from prefpairs.files.standard_output import STDOUT
 from prefpairs.plan import PairPlan, Plan
+from prefpairs.plan.export_plan import ExportPlan
 from prefpairs.stages.dedupe import Dedupe
 from prefpairs.stages.split import Split
 
-DISTRIBUTABLE = (["pair"], ["extract"], ["filter"], ["sample"], ["split"], ["dedupe"], ["run"])
+_OF_PAIRS = (["filter"], ["sample"], ["split"], ["dedupe"], ["export"])
+DISTRIBUTABLE = (["pair"], ["extract"], *_OF_PAIRS, ["run"])
 """The commands that can be done in steps."""
 
 _LOCAL = "use --runner local"
@@ -30,10 +32,10 @@ def _obstacles(plan: Plan) -> Iterator[Obstacle]:
     yield from _obstacles_of_results(plan)
     if plan.read.limit is not None:
         yield "--limit counts rows from the first to the last", "leave it out"
-    if plan.export is not None:
-        problem = "the first rows of a dataset tell its loader the type of every column"
-        without = "--to" if recipe is None else "[export]"
-        yield problem, f"leave out {without}, and use `prefpairs export` on the parts"
+    if recipe is not None and plan.export is not None:
+        problem = "[export] of a recipe is not divided into steps"
+        yield problem, "leave out [export], and use `prefpairs export` on the parts"
+    yield from _obstacles_of_export(plan, plan.export)
     if plan.pair is not None:
         by_key = "--order key" if recipe is None else "--set pair.order=key"
         yield from _obstacles_of_pairing(plan.pair, by_key)
@@ -68,6 +70,25 @@ def _obstacles_of_dedupe(dedupe: Dedupe) -> Iterator[Obstacle]:
     if not {"content", "prompt"} & {*dedupe.by}:
         problem = f"--by {','.join(dedupe.by)} compares every pair with those of all other prompts"
         yield problem, "use --runner local, or add prompt to --by"
+
+
+def _obstacles_of_export(plan: Plan, export: ExportPlan | None) -> Iterator[Obstacle]:
+    if plan.traces is not None:
+        yield f"--to {plan.traces.target.name} reads traces", _LOCAL
+    if export is None:
+        return
+    target = export.target
+    if target.containers:
+        names = " or ".join(f"-o NAME{suffix}" for suffix in target.containers)
+        yield f"--to {target.name} writes one file that is not made of lines", f"{_LOCAL}, {names}"
+    if target.unpaired:
+        yield f"--to {target.name} orders single answers by all of them", _LOCAL
+    if target.tally is not None:
+        yield f"--to {target.name} adds up figures of all pairs", _LOCAL
+    if plan.may_leak:
+        yield "pairs are split by something else than the prompt that the trainer sees", _LOCAL
+    if plan.stages and len({*plan.sides.values()}) > 1:
+        yield "stages before the export of several sides need the pairs of all of them", _LOCAL
 
 
 def _obstacles_of_split(plan: Plan, split: Split) -> Iterator[Obstacle]:

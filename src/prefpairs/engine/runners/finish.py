@@ -125,6 +125,8 @@ def _stages(plan: Plan) -> dict[str, dict[str, Any]]:
         stages[stage.name] = _options(stage)
     if plan.split is not None:
         stages[plan.split.name] = _options(plan.split)
+    if plan.export is not None:
+        stages["export"] = {"to": plan.export.target.name, **_options(plan.export.options)}
     return stages
 
 

@@ -109,14 +109,13 @@ def pair_bucket(work: Work, phase: Phase, bucket: int) -> None:
 
         def put(out: StepOutput) -> None:
             nonlocal made
-            pairs = PairsFromCandidates(plan, store, out.ledger)
-            if phase.plan.stages or phase.plan.split is not None:
-                put_through_stages(phase.plan, pairs, out.outputs, out.ledger, out.facts)
-                made = next(stage.found for stage in out.ledger.stages if stage.name != PAIRING)
+            pairs, then = PairsFromCandidates(plan, store, out.ledger), out.leaving(phase.plan)
+            if then.stages or then.split is not None:
+                put_through_stages(then, pairs, out.outputs, out.ledger, out.facts)
             else:
-                with open_sink(out.outputs, out.ledger, phase.plan) as sink:
+                with open_sink(out.outputs, out.ledger, then) as sink:
                     pairs.put_all(sink)
-                made = out.ledger.pairs
+            made = _made(out.ledger)
             store.check()
 
         wrote = write_output(work, phase, bucket, put)
@@ -129,3 +128,9 @@ def pair_bucket(work: Work, phase: Phase, bucket: int) -> None:
         wrote,
     )
     work.write_receipt(step_name(phase.last, bucket), receipt)
+
+
+def _made(ledger: Ledger) -> int:
+    """How many pairs were made, before any stage dropped some of them."""
+    found = (stage.found for stage in ledger.stages if stage.name != PAIRING)
+    return next(found, ledger.pairs)

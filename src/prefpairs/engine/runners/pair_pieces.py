@@ -34,7 +34,9 @@ def piece_plan(
     if phase.reads is None:
         read = replace(work.plan.read, quarantine=quarantine, max_errors=None)
         work.steps.inputs[piece.input].check(os.stat(source.path))
-    yield replace(phase.plan, read=replace(read, inputs=[source._replace(part=part)]))
+    given, side = source._replace(part=part), work.plan.sides.get(source)
+    sides = {} if side is None else {given: side}
+    yield replace(phase.plan, read=replace(read, inputs=[given]), sides=sides)
     if phase.reads is None:
         work.steps.inputs[piece.input].check(os.stat(source.path))
 

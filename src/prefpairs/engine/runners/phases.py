@@ -12,7 +12,7 @@ from prefpairs.plan import Plan
 from prefpairs.stages.base import Stage
 from prefpairs.stages.dedupe import Dedupe
 
-PAIR, ROWS, DEDUPE = "pair", "rows", "dedupe"
+PAIR, ROWS, DEDUPE, DATASET = "pair", "rows", "dedupe", "dataset"
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class Phase:
     """`pair`: candidates are divided into buckets by their groups, each of which is then paired.
     `rows`: what becomes of a row depends on nothing but the row.
     `dedupe`: pairs are divided into buckets by their prompts, in each of which it is decided which
-    pairs survive, and those are written in the order of the input."""
+    pairs survive, and those are written in the order of the input.
+    `dataset`: rows of a trainer are arranged, each step those of a step before."""
     first: int
     """The number of its first round."""
     sizes: tuple[int, ...]
@@ -68,9 +69,13 @@ def phases_of(plan: Plan, reading: int, parts: int) -> Sequence[Phase]:
         own = replace(plan, pair=None, stages=after)
         phases.append(Phase(DEDUPE, (reads or 0) + 1, sizes, own, dedupe, before, reads))
     between = [
-        replace(phase, plan=replace(phase.plan, split=None), is_last=False) for phase in phases[:-1]
+        replace(phase, plan=replace(phase.plan, split=None, export=None), is_last=False)
+        for phase in phases[:-1]
     ]
-    return [*between, phases[-1]]
+    last = phases[-1]
+    if plan.export is None or not plan.export.target.typed:
+        return [*between, last]
+    return [*between, last, Phase(DATASET, last.last + 1, last.sizes[-1:], last.plan)]
 
 
 def step_name(number: int, step: int) -> str:

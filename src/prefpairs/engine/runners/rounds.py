@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from prefpairs.engine.runners.arrange_rows import arrange_rows
 from prefpairs.engine.runners.decide_bucket import decide_bucket
 from prefpairs.engine.runners.index_candidates import index_candidates
 from prefpairs.engine.runners.index_pairs import index_pairs
 from prefpairs.engine.runners.pair_bucket import pair_bucket
-from prefpairs.engine.runners.phases import DEDUPE, PAIR, ROWS, Phase, step_name
+from prefpairs.engine.runners.phases import DATASET, DEDUPE, PAIR, ROWS, Phase, step_name
 from prefpairs.engine.runners.step_plan import Work
 from prefpairs.engine.runners.write_rows import count_rows, write_rows
 from prefpairs.engine.runners.write_survivors import write_survivors
@@ -23,6 +24,7 @@ _ROUNDS: Mapping[str, Sequence[tuple[str, Activity, Do]]] = {
         ("write", "writing", write_survivors),
     ),
     ROWS: (("count", "reading", count_rows), ("write", "writing", write_rows)),
+    DATASET: (("arrange", "writing", arrange_rows),),
 }
 """The word for each round of a phase, what the progress bar calls it, and what a step does."""
 

@@ -2,16 +2,19 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import NamedTuple
 
 import msgspec
 
+from prefpairs.dataset.row_forms import RowForm, RowsLeft
 from prefpairs.engine.pair_io import WHOLE
 from prefpairs.engine.runners.phases import Phase, step_name
 from prefpairs.engine.runners.step_plan import Work
 from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.output import Output
 from prefpairs.ledger import PAIRING, Ledger, PairCounts, StageCounts
+from prefpairs.plan import Plan
 from prefpairs.stages.split import SplitFacts
 from prefpairs.stages.split_sides import SIDES
 
@@ -27,7 +30,8 @@ class Written(msgspec.Struct, array_like=True):
     name: str
     size: int
     sha256: str
-    records: int
+    records: int | None
+    """How many rows it has; None for the files around them."""
 
 
 class StageReceipt(msgspec.Struct, array_like=True):
@@ -50,6 +54,10 @@ class Wrote(msgspec.Struct, array_like=True):
     """Fields of pairs without a key."""
     keys: list[list[int]]
     """For each side, how many of its keys begin with each byte; they are in the file `keys`."""
+    forms: dict[str, list[RowForm]] = {}
+    """For each side of a dataset, what is known of the rows that are to be arranged."""
+    leaked: dict[str, int] = {}
+    """How many pairs of each side were dropped because another side keeps their prompt."""
 
 
 class StepOutput(NamedTuple):
@@ -58,6 +66,13 @@ class StepOutput(NamedTuple):
     outputs: Mapping[str, Output]
     ledger: Ledger
     facts: SplitFacts
+    left: RowsLeft
+
+    def leaving(self, plan: Plan) -> Plan:
+        """A plan whose rows, if they are those of a trainer, are left for other steps."""
+        if plan.export is None:
+            return plan
+        return replace(plan, export=replace(plan.export, left=self.left))
 
     def add(self, ledger: Ledger) -> None:
         """Add what was counted while pairs of a piece were written."""
@@ -73,14 +88,14 @@ def write_output(work: Work, phase: Phase, step: int, put: Callable[[StepOutput]
     names = _names(phase, step)
     paths = {side: work.folder.at(f"{folder}/{name}") for side, name in names.items()}
     work.folder.create(folder)
-    ledger, facts = Ledger(), SplitFacts()
+    ledger, facts, left = Ledger(), SplitFacts(), RowsLeft(step)
     with FileTransaction(hashed=True) as transaction:
         with ExitStack() as opened:
             outputs = {
                 side: opened.enter_context(work.folder.open(f"{folder}/{name}", transaction))
                 for side, name in names.items()
             }
-            put(StepOutput(outputs, ledger, facts))
+            put(StepOutput(outputs, ledger, facts, left))
         files = [
             Written(names[side], *transaction.digest_of(path), ledger.lines_written[side])
             for side, path in paths.items()
@@ -96,6 +111,8 @@ def write_output(work: Work, phase: Phase, step: int, put: Callable[[StepOutput]
         ledger.sides,
         facts.fields,
         keys,
+        left.forms,
+        left.leaked,
     )
 
 
@@ -117,9 +134,18 @@ def _names(phase: Phase, step: int) -> dict[str, str]:
     """The name of the file of each side."""
     if not phase.is_last:
         return {WHOLE: BETWEEN}
-    parts, split = phase.sizes[-1], phase.plan.split
-    sides = [WHOLE] if split is None else split.sides
-    return {side: part_name(step, parts, side or "part") for side in sides}
+    parts = phase.sizes[-1]
+    return {side: part_name(step, parts, name) for side, name in sides_of(phase.plan).items()}
+
+
+def sides_of(plan: Plan) -> dict[str, str]:
+    """The sides that a plan writes, each with the name of its parts."""
+    if plan.split is not None:
+        return {side: side for side in plan.split.sides}
+    if plan.export is None:
+        return {WHOLE: "part"}
+    used = {*plan.sides.values()} or {WHOLE}
+    return {side: side or "train" for side in (WHOLE, *SIDES) if side in used}
 
 
 def part_name(part: int, parts: int, side: str = "part") -> str:

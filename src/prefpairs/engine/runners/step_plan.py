@@ -144,7 +144,8 @@ def step_plan(plan: Plan, command: Sequence[str], directory: str) -> StepPlan:
     """Divide the work of a plan into steps."""
     inputs = plan.read.inputs
     beside = [given.beside[1] for given in inputs if given.beside is not None]
-    besides = [*plan.references, *plan.replaceable]
+    of_export = () if plan.export is None else plan.export.references
+    besides = [*plan.references, *of_export, *plan.replaceable]
     recipe = [] if plan.manifest is None else [plan.manifest.recipe]
     references = [*recipe, *beside, *(given.path for given in besides)]
     stamped = [_stamped(given.path) for given in inputs]

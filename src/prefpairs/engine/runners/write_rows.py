@@ -10,7 +10,14 @@ from typing import cast
 import msgspec
 
 from prefpairs.engine.candidate_reader import candidates_of, reading_inputs
-from prefpairs.engine.pair_io import WHOLE, open_pairs
+from prefpairs.engine.pair_io import WHOLE, open_pairs, open_sink
+from prefpairs.engine.runners.held_out import (
+    has_several_sides,
+    is_held_out,
+    owners_of_prompts,
+    prompts_of,
+    write_prompts,
+)
 from prefpairs.engine.runners.index_candidates import (
     PieceReceipt,
     piece_receipt,
@@ -27,6 +34,7 @@ from prefpairs.files.open_input import open_input
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import candidate_line
 from prefpairs.plan import InputPlan, Plan, ReadPlan
+from prefpairs.stages.split_sides import SideOwners
 
 
 class RowsReceipt(msgspec.Struct, array_like=True):
@@ -37,15 +45,21 @@ class RowsReceipt(msgspec.Struct, array_like=True):
 
 
 def count_rows(work: Work, phase: Phase, step: int) -> None:
-    """Count the lines of the pieces of a step."""
-    counted = []
+    """Count the lines of the pieces of a step, and find the prompts of val and test."""
+    counted, prompts = [], dict[str, set[bytes]]()
     for piece in work.steps.pieces[step]:
         with open_input(work.plan.read.inputs[piece.input]) as opened:
             work.steps.inputs[piece.input].check(opened.seen)
             lines = count_lines(opened.descriptor, piece.start, piece.end) if piece.lines else 0
             counted.append(lines)
+        if has_several_sides(work.plan):
+            with piece_plan(work, phase, piece) as plan:
+                if is_held_out(plan):
+                    side = next(iter(plan.sides.values()))
+                    prompts.setdefault(side, set()).update(prompts_of(plan))
     name = step_name(phase.first, step)
     work.folder.create(name)
+    write_prompts(work, name, prompts)
     work.write_receipt(name, counted)
 
 
@@ -54,6 +68,7 @@ def write_rows(work: Work, phase: Phase, step: int) -> None:
     name = step_name(phase.last, step)
     before = _lines_before(work, phase, step)
     pieces: list[PieceReceipt] = []
+    kept = owners_of_prompts(work, phase) if has_several_sides(work.plan) else None
 
     def put(out: StepOutput) -> None:
         for number, piece in enumerate(work.steps.pieces[step]):
@@ -62,7 +77,7 @@ def write_rows(work: Work, phase: Phase, step: int) -> None:
                 if plan.makes == "candidates":
                     pieces.append(_write_candidates(plan.read, out))
                 else:
-                    pieces.append(_write_pairs(plan, out))
+                    pieces.append(_write_pairs(plan, out, kept))
 
     wrote = write_output(work, phase, step, put)
     work.write_receipt(name, RowsReceipt(pieces, wrote))
@@ -98,10 +113,16 @@ def _write_candidates(read: InputPlan, out: StepOutput) -> PieceReceipt:
     return piece_receipt(ledger, given.format.sources, reader.formats.facts.all(), {})
 
 
-def _write_pairs(plan: Plan, out: StepOutput) -> PieceReceipt:
+def _write_pairs(plan: Plan, out: StepOutput, kept: SideOwners | None) -> PieceReceipt:
     """Write the pairs of a piece that pass all stages, and add their counts to those of a step."""
-    ledger = Ledger()
+    ledger, plan = Ledger(), out.leaving(plan)
+    ledger.sides = dict.fromkeys(plan.sides.values(), 0)
     with open_pairs(plan, ledger) as pairs:
-        put_through_stages(plan, pairs, out.outputs, ledger, out.facts)
+        if plan.export is None or plan.stages or plan.split is not None:
+            put_through_stages(plan, pairs, out.outputs, ledger, out.facts)
+        else:
+            with open_sink(out.outputs, ledger, plan, kept) as sink:
+                pairs.put_all(sink)
+    out.ledger.lines_written.update(ledger.lines_written)
     out.add(ledger)
     return piece_receipt(ledger, [name for _, name in ledger.sources], [], {})

@@ -72,7 +72,9 @@ def write_survivors(work: Work, phase: Phase, step: int) -> None:
             with piece_plan(work, phase, piece) as plan, open_pairs(plan, ledger) as pairs:
                 assert isinstance(pairs, PairsFromFiles)
                 survivors = _Survivors(pairs, survives, before)
-                put_through_stages(plan, survivors, out.outputs, ledger, out.facts)
+                then = out.leaving(plan)
+                put_through_stages(then, survivors, out.outputs, ledger, out.facts)
+            out.ledger.lines_written.update(ledger.lines_written)
             found += survivors.found
             before += ledger.rows_read
             out.add(ledger)
