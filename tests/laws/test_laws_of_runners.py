@@ -456,14 +456,16 @@ def test_fields_that_come_late(tmp_path: Path) -> None:
         "chosen": [{"role": "assistant", "content": "", "tool_calls": [call]}],
         "tools": [tool],
     }
-    (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in pairs))
-    words = ["export", "--to", "trl", "pairs.jsonl"]
+    for name, own in (("a.jsonl", pairs[:90]), ("b.jsonl", pairs[90:])):
+        (tmp_path / name).write_text("".join(f"{json.dumps(pair)}\n" for pair in own))
+    words = ["export", "--to", "trl", "a.jsonl", "b.jsonl"]
     expected = locally(words, tmp_path, "1")
     lines = expected[0]["train"].splitlines()
     assert b'"name":"f"' in lines[2]
     assert b'"score_chosen":1.5' in lines[1]
     assert all(b'"tools":' in line for line in lines)
-    assert in_steps(words, tmp_path, "1", ("2KB", None)) == expected
+    for size in ("2KB", "1GB"):
+        assert in_steps(words, tmp_path, "1", (size, None)) == expected
     assert any(b"template" in line for line in expected[3])
 
 
