@@ -14,7 +14,7 @@ from prefpairs.cli.terminal.safe_text import plural, printable, write_stderr
 from prefpairs.driver import summary_of
 from prefpairs.engine.pair_io import in_reading_order
 from prefpairs.engine.runners.distributable import DISTRIBUTABLE, check_distributable
-from prefpairs.engine.runners.finish import finish, refuse_strangers
+from prefpairs.engine.runners.finish import check_folder, finish
 from prefpairs.engine.runners.rounds import Round, rounds_of
 from prefpairs.engine.runners.step_plan import (
     Work,
@@ -55,7 +55,7 @@ def _told(rounds: Sequence[Round], folder: str) -> str:
 def planned(plan: Plan) -> Work:
     """Plan the steps of a run, or go on with those of the same run."""
     check_distributable(plan)
-    refuse_strangers(plan)
+    check_folder(plan)
     plan = in_reading_order(plan)
     results = os.path.realpath(plan.write.out_dir or "")
     steps = step_plan(plan, typed_command(), os.getcwd())

@@ -14,6 +14,7 @@ from prefpairs.plan import Plan, ReadPlan
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
 PAIR = ("pair", "--runner", "shards", "--order", "key", "--out-dir", "out")
+FILTER = ("filter", "--runner", "shards", "--min-gap", "0.1")
 
 
 @pytest.fixture
@@ -217,6 +218,19 @@ def test_files_of_others_are_left_alone(folder: Path) -> None:
     well(folder, *PAIR, "--force", "rows.jsonl")
     do_all(folder)
     assert (folder / "out" / "thesis.txt").read_text() == "mine"
+
+
+def test_parts_that_are_read_are_not_replaced(folder: Path) -> None:
+    """The parts of an earlier run may be inputs, but not of a run whose parts replace them."""
+    well(folder, *PAIR, "rows.jsonl")
+    do_all(folder)
+    (part,) = (folder / "out").glob("part-*")
+    before = part.read_bytes()
+    for named in (part.name, f"../out/{part.name}"):
+        words = (*FILTER, "--out-dir", "../out", "--force", named)
+        assert "is an input" in refused(folder / "out", *words)
+    assert part.read_bytes() == before
+    well(folder, *FILTER, "--out-dir", "other", f"out/{part.name}")
 
 
 def test_an_input_that_changed_is_noticed(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """The last step: the results take their place, and a manifest says that they are complete."""
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -26,6 +27,7 @@ from prefpairs.plan import Plan
 
 _NOT_COUNTED = ("identity", "inputs", "passed_over", "notes")
 _MOST_NAMES = 3
+_PART = re.compile(r"[a-z]+-[0-9]+-of-[0-9]+\.jsonl")
 
 Counts = Callable[[], Mapping[str, Any]]
 """The summary of the run, from the ledger of the run."""
@@ -62,10 +64,15 @@ def is_finished(results: str) -> bool:
     return WORK not in names_in(results) and is_file(os.path.join(results, MANIFEST))
 
 
-def refuse_strangers(plan: Plan) -> None:
-    """Raise if the results would be among files that no run wrote."""
+def check_folder(plan: Plan) -> None:
+    """Raise if the results would be among files that no run wrote, or replace what is read."""
     folder = plan.write.out_dir
     assert folder is not None
+    inputs = {os.path.realpath(given.path) for given in plan.read.inputs}
+    for name in names_in(folder):
+        if _PART.fullmatch(name) and os.path.realpath(os.path.join(folder, name)) in inputs:
+            problem = f"--out-dir {folder}: its {name} is an input, which the results would replace"
+            raise UsageError(problem, "name another directory")
     ours = {WORK, os.path.basename(steps_in(folder).removed), MANIFEST, *_outputs(folder)}
     strange = [name for name in names_in(folder) if name not in ours]
     if strange and not plan.write.force:
