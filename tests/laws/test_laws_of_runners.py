@@ -63,7 +63,7 @@ Outcome = tuple[dict[str, bytes], bytes, bytes, list[bytes]]
 
 def locally(words: Sequence[str], folder: Path, engine: str) -> Outcome:
     """The outcome of a run in one process."""
-    many = words[0] == "split" or "--to" in words or "sides.toml" in words
+    many = words[0] == "split" or "--to" in words or has_sides(folder, words)
     where = {"out_dir" if many else "output": "local" if many else "local.jsonl"}
     words = [*words, *options(words, **where), "--summary", "local.json"]
     if "quarantine" in words:
@@ -83,6 +83,12 @@ def locally(words: Sequence[str], folder: Path, engine: str) -> Outcome:
         bad.read_bytes() if bad.exists() else b"",
         text_of(done.stderr),
     )
+
+
+def has_sides(folder: Path, words: Sequence[str]) -> bool:
+    """Whether these words run a recipe that writes files in a directory."""
+    text = (folder / words[1]).read_text() if words[0] == "run" else ""
+    return "[split]" in text or "[export]" in text
 
 
 def options(words: Sequence[str], **write: str) -> list[str]:
@@ -331,6 +337,18 @@ val_fraction = 0.3
 test_fraction = 0.2
 """,
     "extract": "[extract]",
+    "dataset": """
+[pair]
+order = "key"
+[dedupe]
+[sample]
+fraction = 0.9
+[split]
+val_fraction = 0.3
+[export]
+to = "trl"
+""",
+    "rows_as_they_come": '[pair]\norder = "key"\n[filter]\nmin_gap = 0.1\n[export]\nto = "openai"',
 }
 
 
@@ -376,6 +394,20 @@ by = "group"
     counts = json.loads(expected[1])["stages"]
     assert [*counts] == ["filter", "dedupe", "sample", "split"]
     assert all(counts[name]["dropped"] for name in ("filter", "dedupe", "sample"))
+    for size in ("15KB", "4MB"):
+        assert in_steps(words, tmp_path, engine, (size, None)) == expected
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("stages", ["", "[filter]\nmin_gap = 0.1\n[split]\n", "[dedupe]\n"])
+def test_recipes_of_datasets(stages: str, engine: str, tmp_path: Path) -> None:
+    """A dataset is arranged after whatever phase wrote its rows."""
+    read = write_pairs(tmp_path, seed=3)
+    text = f'[read]\ninputs = {json.dumps(read[2:])}\non_error = "skip"\n{stages}'
+    (tmp_path / "dataset.toml").write_text(f'{text}[export]\nto = "llamafactory"\n')
+    words = ["run", "dataset.toml"]
+    expected = locally(words, tmp_path, engine)
+    assert {"train", "dataset_info.json"} <= expected[0].keys()
     for size in ("15KB", "4MB"):
         assert in_steps(words, tmp_path, engine, (size, None)) == expected
 

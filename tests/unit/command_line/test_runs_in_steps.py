@@ -109,7 +109,12 @@ def test_what_stages_cannot_do_in_steps_is_refused(
         ("[pair]", [], "known only to one who reads all rows"),
         ('[pair]\norder = "key"\n[dedupe]\nnear = 0.9', [], "--near compares every pair"),
         ('[pair]\norder = "key"\n[split]\nexact = true', [], "--exact needs the number"),
-        ('[pair]\norder = "key"\n[export]\nto = "trl"', [], "leave out [export]"),
+        ('[pair]\norder = "key"\n[export]\nto = "trl-kto"', [], "orders single answers"),
+        (
+            '[pair]\norder = "key"\n[split]\nby = "group"\n[export]\nto = "trl"',
+            [],
+            "split by something else than the prompt",
+        ),
         ('[pair]\norder = "key"', ["--set", "write.manifest=m.json"], "next to the results"),
         ('[pair]\norder = "key"', ["--keep-if-same"], "keep_if_same compares the files"),
         ('[pair]\norder = "key"', ["--dry-run"], "--dry-run is for a run in one process"),

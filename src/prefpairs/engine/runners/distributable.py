@@ -32,9 +32,6 @@ def _obstacles(plan: Plan) -> Iterator[Obstacle]:
     yield from _obstacles_of_results(plan)
     if plan.read.limit is not None:
         yield "--limit counts rows from the first to the last", "leave it out"
-    if recipe is not None and plan.export is not None:
-        problem = "[export] of a recipe is not divided into steps"
-        yield problem, "leave out [export], and use `prefpairs export` on the parts"
     yield from _obstacles_of_export(plan, plan.export)
     if plan.pair is not None:
         by_key = "--order key" if recipe is None else "--set pair.order=key"
