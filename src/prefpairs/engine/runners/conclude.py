@@ -1,7 +1,6 @@
 """What only all rows of a dataset show: notes, errors, and the files around its rows."""
 
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
 from io import BytesIO
 
 from prefpairs.engine.export import Exporter
@@ -9,6 +8,7 @@ from prefpairs.engine.runners.arrange_rows import rows_of_sides, wrote_in
 from prefpairs.engine.runners.phases import DATASET
 from prefpairs.engine.runners.step_output import Written, Wrote, sides_of
 from prefpairs.engine.runners.step_plan import Work
+from prefpairs.files.file_stamps import digest_file
 from prefpairs.ledger import Ledger
 
 _AROUND = "dataset"
@@ -36,6 +36,6 @@ def conclude(work: Work, ledger: Ledger, wrote: Sequence[Wrote]) -> Iterator[tup
     known = rows_of_sides(work, last) if last.kind == DATASET else {}
     work.folder.create(_AROUND)
     for name, text in exporter.conclude(known).items():
-        content = text.encode()
-        work.folder.write(f"{_AROUND}/{name}", content)
-        yield _AROUND, Written(name, len(content), sha256(content).hexdigest(), None)
+        path = f"{_AROUND}/{name}"
+        work.folder.write(path, text.encode())
+        yield _AROUND, Written(name, *digest_file(work.folder.at(path)), None)
