@@ -4,7 +4,8 @@ import re
 
 from prefpairs.cli.run_in_steps import do_steps, finish_steps, round_of, work_in
 from prefpairs.cli.terminal.safe_text import plural, printable, write_stderr
-from prefpairs.engine.runners.finish import is_finished, steps_in
+from prefpairs.engine.runners.finish import is_finished
+from prefpairs.engine.runners.step_plan import steps_in
 from prefpairs.errors import UsageError
 from prefpairs.option import REQUIRED, argument, flag, options
 

@@ -13,12 +13,12 @@ from prefpairs.engine.runners.count_steps import count_all
 from prefpairs.engine.runners.index_candidates import bad_rows_name
 from prefpairs.engine.runners.phases import ROWS, step_name
 from prefpairs.engine.runners.step_output import Written
-from prefpairs.engine.runners.step_plan import MANIFEST, WORK, Stamped, Work
+from prefpairs.engine.runners.step_plan import MANIFEST, WORK, Stamped, Work, steps_in
 from prefpairs.errors import BadInput, FileError, PrefpairsError, UsageError
 from prefpairs.files.file_stamps import digest_file
 from prefpairs.files.file_system import is_file
 from prefpairs.files.output import open_output, write_file
-from prefpairs.files.work_folder import WorkFolder, names_in, remove_file
+from prefpairs.files.work_folder import names_in, remove_file
 from prefpairs.ledger import Ledger
 from prefpairs.model.identity import IDENTITY_VERSION
 from prefpairs.model.json_codec import encode_pretty
@@ -52,11 +52,6 @@ def finish(work: Work, ledger: Ledger, counts: Counts) -> None:
     if write.summary is not None:
         write_file(write.summary, encode_pretty(counts()))
     steps_in(work.results).remove()
-
-
-def steps_in(results: str) -> WorkFolder:
-    """The folder of the steps within a folder of results."""
-    return WorkFolder(os.path.join(results, WORK))
 
 
 def is_finished(results: str) -> bool:

@@ -205,9 +205,14 @@ def _steps(pieces: Iterator[Piece], size: int) -> Iterator[list[Piece]]:
         yield step
 
 
+def steps_in(results: str) -> WorkFolder:
+    """The folder of the steps within a folder of results."""
+    return WorkFolder(os.path.join(results, WORK))
+
+
 def read_step_plan(results: str) -> StepPlan | None:
     """The plan of the steps in a folder of results; None if there is none."""
-    folder = WorkFolder(os.path.join(results, WORK))
+    folder = steps_in(results)
     content = folder.read(_PLAN)
     if content is None:
         return None
@@ -229,7 +234,7 @@ def other_version(path: str, version: str) -> UsageError:
 
 def write_step_plan(results: str, steps: StepPlan) -> None:
     """Begin a run: create its folder, with the plan in it, and forget any other plan."""
-    folder = WorkFolder(os.path.join(results, WORK))
+    folder = steps_in(results)
     if folder.read(_PLAN) is not None:
         folder.remove()
     folder.create()
