@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from prefpairs.engine import native
-from prefpairs.engine.candidate_columns import Block, CandidateColumns, group_key
 from prefpairs.engine.native import Core, native_core
-from prefpairs.engine.pairs_from_files import entry_of
-from prefpairs.engine.pairs_from_trainer_rows import unwrap
+from prefpairs.engine.pairs.pairs_from_files import entry_of
+from prefpairs.engine.pairs.pairs_from_trainer_rows import unwrap
+from prefpairs.engine.store.candidate_columns import Block, CandidateColumns, group_key
 from prefpairs.errors import BadRecord, TwoReadings
 from prefpairs.fields.pair_row import read_pair
 from prefpairs.fields.read_options import ReadOptions

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from prefpairs.driver import write
-from prefpairs.engine.pair_io import WHOLE
+from prefpairs.engine.pairs.pair_io import WHOLE
 from prefpairs.files.output import Output
 from prefpairs.ledger import Ledger
 from prefpairs.plan import ExportPlan, PairPlan, Plan, ReadPlan, WritePlan

@@ -6,13 +6,13 @@ from os import fstat
 from typing import Any
 from unittest.mock import patch
 
-from prefpairs.engine import native_index
-from prefpairs.engine.candidate_columns import Block, CandidateColumns
-from prefpairs.engine.candidate_reader import CandidateReader
-from prefpairs.engine.index_lines import LineIndexer
+from prefpairs.engine.inputs.candidate_reader import CandidateReader
+from prefpairs.engine.inputs.row_reader import Rows
 from prefpairs.engine.native import Core, core_for
-from prefpairs.engine.native_index import NativeIndexer
-from prefpairs.engine.row_reader import Rows
+from prefpairs.engine.store import native_index
+from prefpairs.engine.store.candidate_columns import Block, CandidateColumns
+from prefpairs.engine.store.index_lines import LineIndexer
+from prefpairs.engine.store.native_index import NativeIndexer
 from prefpairs.files.input_file import Input
 from prefpairs.files.open_input import OpenInput
 from prefpairs.ledger import Ledger

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from prefpairs.engine.candidate_reader import candidates_of, reading_inputs
-from prefpairs.engine.destination import Destination, note_mixed_sides
-from prefpairs.engine.pair_io import WHOLE, open_pairs, open_sink
+from prefpairs.engine.inputs.candidate_reader import candidates_of, reading_inputs
+from prefpairs.engine.outputs.destination import Destination, note_mixed_sides
+from prefpairs.engine.pairs.pair_io import WHOLE, open_pairs, open_sink
 from prefpairs.errors import FileError, NothingCameOut, PrefpairsError, TwoReadings
 from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.output import Output, write_file
@@ -23,8 +23,8 @@ from prefpairs.model.json_codec import encode_pretty
 from prefpairs.plan import InputPlan, Plan, ReadPlan
 
 if TYPE_CHECKING:
-    from prefpairs.engine.manifest import ManifestWriter
-    from prefpairs.engine.required_counts import Gate
+    from prefpairs.engine.outputs.manifest import ManifestWriter
+    from prefpairs.engine.outputs.required_counts import Gate
 
 
 def run(plan: Plan, ledger: Ledger) -> Destination:
@@ -63,14 +63,14 @@ def prepare(plan: Plan) -> "tuple[Destination, list[Gate], ManifestWriter | None
     """
     gates: list[Gate] = []
     if plan.write.require:
-        from prefpairs.engine.required_counts import read_gates
+        from prefpairs.engine.outputs.required_counts import read_gates
 
         gates = read_gates(plan.write.require, summary_of(plan, Ledger()))
     destination = Destination(plan)
     destination.check()
     if plan.manifest is None:
         return destination, gates, None
-    from prefpairs.engine.manifest import ManifestWriter
+    from prefpairs.engine.outputs.manifest import ManifestWriter
 
     manifest = ManifestWriter(plan.manifest, destination)
     manifest.check()
@@ -80,7 +80,7 @@ def prepare(plan: Plan) -> "tuple[Destination, list[Gate], ManifestWriter | None
 def write(plan: Plan, outputs: Mapping[str, Output], ledger: Ledger) -> None:
     """Write the results of a plan to outputs that are open."""
     if plan.traces is not None:
-        from prefpairs.engine.export import export_traces
+        from prefpairs.engine.outputs.export import export_traces
 
         export_traces(plan.read, plan.traces, outputs[WHOLE], ledger)
         came_out = ledger.traces
@@ -106,9 +106,10 @@ def _write_candidates(plan: InputPlan, output: Output, ledger: Ledger) -> None:
 def _write_pairs(plan: Plan, outputs: Mapping[str, Output], ledger: Ledger) -> None:
     """Read pairs or make them, pass them through the stages, and write each for its side.
 
-    `pair` makes them like this (engine/pairs_from_candidates): index all candidates, decide by
-    columns alone which of them are pairs (engine/decide), fetch the two texts, write. A sink writes
-    one line per pair (engine/pair_io), or the rows of a trainer (engine/export).
+    `pair` makes them like this (engine/pairs/pairs_from_candidates): index all candidates, decide
+    by columns alone which of them are pairs (engine/store/decide), fetch the two texts, write. A
+    sink writes one line per pair (engine/pairs/pair_io), or the rows of a trainer
+    (engine/outputs/export).
     """
     if plan.sides and plan.export is not None:
         ledger.sides = {side: 0 for side in plan.export.target.files if side in outputs}
@@ -117,7 +118,7 @@ def _write_pairs(plan: Plan, outputs: Mapping[str, Output], ledger: Ledger) -> N
             with open_sink(outputs, ledger, plan) as sink:
                 pairs.put_all(sink)
             return
-        from prefpairs.engine.stage_runner import note_empty_sides, put_through_stages
+        from prefpairs.engine.pairs.stage_runner import note_empty_sides, put_through_stages
 
         put_through_stages(plan, pairs, outputs, ledger)
     note_empty_sides(plan, ledger)

@@ -27,10 +27,10 @@ from prefpairs.cli.main import main
 from prefpairs.cli.terminal.error_text import error_sentences
 from prefpairs.cli.terminal.safe_text import printable
 from prefpairs.dataset.row_checks import LengthLimit
-from prefpairs.engine.manifest import differences, read_manifest
 from prefpairs.engine.native import VARIABLE, native_core, with_core
-from prefpairs.engine.pairs_from_trainer_rows import unwrap
-from prefpairs.engine.required_counts import read_gates
+from prefpairs.engine.outputs.manifest import differences, read_manifest
+from prefpairs.engine.outputs.required_counts import read_gates
+from prefpairs.engine.pairs.pairs_from_trainer_rows import unwrap
 from prefpairs.engine.validate import ValidatePlan, validate
 from prefpairs.errors import (
     BadInput,

@@ -8,7 +8,7 @@ import pytest
 
 from prefpairs.dataset.column_types import FIRST_BLOCK, InferredColumns
 from prefpairs.dataset.row_checks import check_row
-from prefpairs.engine.source_choice import Formats
+from prefpairs.engine.inputs.source_choice import Formats
 from prefpairs.fields.pair_row import read_pair
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.lines import Record

@@ -67,8 +67,8 @@ NEVER = (
 """Modules that no command loads to pass pairs on."""
 
 NOT_FOR_PAIRS = (
-    "prefpairs.engine.required_counts",
-    "prefpairs.engine.dataset_folder",
+    "prefpairs.engine.outputs.required_counts",
+    "prefpairs.engine.outputs.dataset_folder",
     "prefpairs.cli.recipe",
     "prefpairs.engine.rehearse",
     "prefpairs.engine.validate",

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Literal
 
-from prefpairs.engine.pair_io import WHOLE
+from prefpairs.engine.pairs.pair_io import WHOLE
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.input_file import STDIN, Input
 from prefpairs.files.input_paths import find_inputs

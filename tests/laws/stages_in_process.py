@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from run_in_process import Asked, Collected, Outcome, Row, named_files
 
-from prefpairs.engine.pair_io import WHOLE
+from prefpairs.engine.pairs.pair_io import WHOLE
 from prefpairs.files.input_file import Input
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger, StageCounts

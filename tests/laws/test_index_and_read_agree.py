@@ -20,8 +20,8 @@ from run_in_process import (
 )
 
 from hypothesis_examples import examples
-from prefpairs.engine.candidate_reader import candidates_of, reading_inputs
-from prefpairs.engine.candidate_store import CandidateStore
+from prefpairs.engine.inputs.candidate_reader import candidates_of, reading_inputs
+from prefpairs.engine.store.candidate_store import CandidateStore
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_prompt, digest_response, digest_tools

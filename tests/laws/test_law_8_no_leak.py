@@ -23,7 +23,7 @@ from test_laws_of_export import LETTERS, PLAIN_PAIRS, Asked, asked_of, pair_row,
 
 from hypothesis_examples import examples
 from prefpairs.dataset.convert_pair import trainer_prompt_of
-from prefpairs.engine.reference_files import with_earlier_sides
+from prefpairs.engine.pairs.reference_files import with_earlier_sides
 from prefpairs.engine.validate import ValidatePlan, validate
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger, ValidationLedger

@@ -21,8 +21,8 @@ from prefpairs.dataset.column_types import shape_of
 from prefpairs.dataset.convert_pair import LOSSY
 from prefpairs.dataset.row_checks import check_row
 from prefpairs.dataset.row_rules import Effect
-from prefpairs.engine.pair_io import WHOLE
-from prefpairs.engine.pairs_from_trainer_rows import unwrap
+from prefpairs.engine.pairs.pair_io import WHOLE
+from prefpairs.engine.pairs.pairs_from_trainer_rows import unwrap
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.model.identity import digest_response

@@ -12,7 +12,7 @@ from small_tokenizer import CHAT, END, PIECES, TEXTS, TOKENS, decoded
 from hypothesis_examples import examples
 from prefpairs.chat.hints import hint_of
 from prefpairs.chat.template import TemplateFacts
-from prefpairs.engine.pair_io import WHOLE
+from prefpairs.engine.pairs.pair_io import WHOLE
 from prefpairs.ledger import Ledger
 from prefpairs.plan import InputPlan, Plan, TracePlan
 from prefpairs.targets.base import TraceForm

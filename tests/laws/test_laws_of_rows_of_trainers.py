@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis_examples import examples
 from prefpairs.dataset.column_types import FIRST_BLOCK, InferredColumns
 from prefpairs.dataset.row_checks import LengthLimit, check_row
-from prefpairs.engine.pairs_from_trainer_rows import unwrap
+from prefpairs.engine.pairs.pairs_from_trainer_rows import unwrap
 from prefpairs.errors import BadRecord
 from prefpairs.fields.pair_row import read_pair
 from prefpairs.targets import PAIR_FORMATS, TARGETS, target_named

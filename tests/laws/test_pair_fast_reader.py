@@ -12,7 +12,7 @@ from pair_rows import pair_lines_mixed
 from run_in_process import Row
 
 from hypothesis_examples import examples
-from prefpairs.engine.pairs_from_trainer_rows import unwrap
+from prefpairs.engine.pairs.pairs_from_trainer_rows import unwrap
 from prefpairs.errors import BadRecord
 from prefpairs.fields.pair_row import PairRowOutcome, read_pair, read_pair_fast
 from prefpairs.model.pair import pair_line

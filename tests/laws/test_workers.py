@@ -28,7 +28,7 @@ from run_in_process import Collected, Row, lines_of
 from hypothesis_examples import examples
 from prefpairs.cli.main import main
 from prefpairs.cli.terminal.error_text import error_sentences
-from prefpairs.engine.pair_io import WHOLE
+from prefpairs.engine.pairs.pair_io import WHOLE
 from prefpairs.errors import BadRecords, DataError, UsageError
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.input_paths import find_inputs

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from prefpairs.cli.recipe import STAGES, SUBMIT, Recipe
 from prefpairs.cli.terminal.safe_text import printable
-from prefpairs.engine.destination import Destination
-from prefpairs.engine.reference_files import (
+from prefpairs.engine.outputs.destination import Destination
+from prefpairs.engine.pairs.reference_files import (
     earlier_files,
     files_named_by,
     with_earlier_sides,

@@ -12,7 +12,7 @@ from prefpairs.cli.run_with_summary import tell_outcome
 from prefpairs.cli.terminal.progress_bar import show_progress
 from prefpairs.cli.terminal.safe_text import plural, printable, write_stderr
 from prefpairs.driver import summary_of
-from prefpairs.engine.pair_io import in_reading_order
+from prefpairs.engine.pairs.pair_io import in_reading_order
 from prefpairs.engine.runners.distributable import DISTRIBUTABLE, check_distributable
 from prefpairs.engine.runners.finish import check_folder, finish
 from prefpairs.engine.runners.rounds import Round, rounds_of

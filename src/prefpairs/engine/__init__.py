@@ -1,1 +1,1 @@
-"""What runs a plan. Engines know files, indexes and order; they never look inside a row."""
+"""The steps of a run. They know files, indexes and order, and never look inside a row."""

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from prefpairs.analysis.pair_set_diff import PairSet
-from prefpairs.engine.pairs_from_files import pair_readings
-from prefpairs.engine.row_reader import Rows, reading_rows
+from prefpairs.engine.inputs.row_reader import Rows, reading_rows
+from prefpairs.engine.pairs.pairs_from_files import pair_readings
 from prefpairs.ledger import Ledger
 from prefpairs.model.pair import THEIR_ID
 from prefpairs.plan import InputPlan

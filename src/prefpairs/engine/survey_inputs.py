@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from prefpairs.analysis.survey import WHAT_IF_GAPS, PairSurvey, Survey, WhatIf, survey_groups
-from prefpairs.engine.decide import decide
-from prefpairs.engine.pair_io import open_pairs
-from prefpairs.engine.pairs_from_candidates import PairsFromCandidates
+from prefpairs.engine.pairs.pair_io import open_pairs
+from prefpairs.engine.pairs.pairs_from_candidates import PairsFromCandidates
+from prefpairs.engine.store.decide import decide
 from prefpairs.files.input_file import Input
 from prefpairs.files.pipe_spool import peeked_input
 from prefpairs.ledger import Ledger

@@ -183,7 +183,7 @@ class PairInputPlan(InputPlan):
         """Raise for options that do not go together, and for formats that are not known."""
         InputPlan.check(self)
         if self.dialect not in ("auto", TRACES):
-            from prefpairs.engine.pairs_from_trainer_rows import reader_named
+            from prefpairs.engine.pairs.pairs_from_trainer_rows import reader_named
 
             reader_named(self.dialect)
 

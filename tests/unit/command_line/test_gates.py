@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.engine.required_counts import Gate, read_gates
+from prefpairs.engine.outputs.required_counts import Gate, read_gates
 from prefpairs.errors import GateNotMet, UnknownWord, UsageError
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.summaries import pair_input_summary, pair_summary

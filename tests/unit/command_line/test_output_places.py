@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from prefpairs.cli.main import main
-from prefpairs.engine.destination import Destination
+from prefpairs.engine.outputs.destination import Destination
 from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.input_file import Input
 from prefpairs.plan import ExportPlan, InputPlan, Plan, WritePlan

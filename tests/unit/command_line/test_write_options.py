@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from prefpairs.cli.run_with_summary import run_with_summary
-from prefpairs.engine.destination import check_written
+from prefpairs.engine.outputs.destination import check_written
 from prefpairs.errors import (
     BadRecords,
     FileError,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from prefpairs.engine.pairs_from_files import entry_of
+from prefpairs.engine.pairs.pairs_from_files import entry_of
 from prefpairs.fields.pair_row import PairRowOutcome
 from prefpairs.ledger import StageCounts
 from prefpairs.model.message import Message

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.engine.reference_files import read_reference
+from prefpairs.engine.pairs.reference_files import read_reference
 from prefpairs.errors import BadInput
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.model.message import Text

@@ -8,7 +8,7 @@ import pytest
 from command_call import called
 
 from prefpairs.cli.commands.dedupe import dedupe
-from prefpairs.engine.reference_files import with_files
+from prefpairs.engine.pairs.reference_files import with_files
 from prefpairs.errors import BadInput, FileError, UnknownWord, UsageError
 from prefpairs.option import filled
 from prefpairs.stages.dedupe import Dedupe

@@ -9,7 +9,7 @@ from command_call import called
 
 from prefpairs.cli.commands.filter import filter  # noqa: A004 - the word that is typed
 from prefpairs.cli.terminal.error_text import error_sentences
-from prefpairs.engine.reference_files import with_files
+from prefpairs.engine.pairs.reference_files import with_files
 from prefpairs.errors import FileError, UsageError
 from prefpairs.option import filled
 from prefpairs.stages.filter import Filter

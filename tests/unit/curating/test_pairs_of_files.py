@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from rows_and_output import data_of
 
-from prefpairs.engine.pairs_from_files import Keep, PairsFromFiles
-from prefpairs.engine.row_reader import reading_rows
+from prefpairs.engine.inputs.row_reader import reading_rows
+from prefpairs.engine.pairs.pairs_from_files import Keep, PairsFromFiles
 from prefpairs.errors import BadRecords, InputChanged
 from prefpairs.fields.pair_row import PairRowOutcome
 from prefpairs.files.fetch_records import RecordFetcher

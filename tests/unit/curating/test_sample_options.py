@@ -8,7 +8,7 @@ import pytest
 from command_call import called
 
 from prefpairs.cli.commands.sample import sample
-from prefpairs.engine.reference_files import with_files
+from prefpairs.engine.pairs.reference_files import with_files
 from prefpairs.errors import OptionNeeds, UnknownWord, UsageError
 from prefpairs.option import filled
 from prefpairs.stages.sample import Sample

@@ -17,7 +17,7 @@ from pyarrow.parquet import write_table
 from rows_and_output import Lines, Row, data_of
 
 from prefpairs.engine.native import VARIABLE
-from prefpairs.engine.pair_io import WHOLE
+from prefpairs.engine.pairs.pair_io import WHOLE
 from prefpairs.errors import BadRecords, InputChanged, NothingCameOut
 from prefpairs.fields.pair_row import PairRowOutcome, read_pair_fast
 from prefpairs.files.input_paths import find_inputs
@@ -329,8 +329,8 @@ def test_lines_of_ours_are_decoded_once(
         return pair_line(pair)
 
     monkeypatch.setenv(VARIABLE, "0")
-    monkeypatch.setattr("prefpairs.engine.pairs_from_files.read_pair_fast", read)
-    monkeypatch.setattr("prefpairs.engine.pairs_from_files.pair_line", encoded)
+    monkeypatch.setattr("prefpairs.engine.pairs.pairs_from_files.read_pair_fast", read)
+    monkeypatch.setattr("prefpairs.engine.pairs.pairs_from_files.pair_line", encoded)
     export = None if to is None else ExportPlan(target=target_named(to), options=ExportOptions())
     plan, output = _plan(tmp_path, [b"".join(lines)], [asked], export=export), Lines()
     run_plan(plan, {WHOLE: output}, Ledger())

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from rows_and_output import Lines
 
-from prefpairs.engine.candidate_store import CandidateStore
-from prefpairs.engine.pair_io import WHOLE
-from prefpairs.engine.pairs_from_candidates import PairsFromCandidates
-from prefpairs.engine.pairs_from_files import PairsFromFiles
-from prefpairs.engine.row_reader import reading_rows
+from prefpairs.engine.inputs.row_reader import reading_rows
+from prefpairs.engine.pairs.pair_io import WHOLE
+from prefpairs.engine.pairs.pairs_from_candidates import PairsFromCandidates
+from prefpairs.engine.pairs.pairs_from_files import PairsFromFiles
+from prefpairs.engine.store.candidate_store import CandidateStore
 from prefpairs.errors import BadRecords, InputChanged, TooManyPairs
 from prefpairs.fields.pair_row import PairRowOutcome
 from prefpairs.files.fetch_records import RecordFetcher
@@ -232,7 +232,7 @@ def test_question_that_changes(tmp_path: Path) -> None:
 
 def test_too_many_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The maximum number of pairs is checked before the first entry."""
-    monkeypatch.setattr("prefpairs.engine.decide.MOST_PAIRS", 9)
+    monkeypatch.setattr("prefpairs.engine.store.decide.MOST_PAIRS", 9)
     plan = _plan(_file(tmp_path, _rows()))
     with _made(plan) as made, pytest.raises(TooManyPairs):
         next(made.entries())

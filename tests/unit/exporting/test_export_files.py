@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rows_and_output import Lines, Row, data_of
 
-from prefpairs.engine.pair_io import WHOLE
+from prefpairs.engine.pairs.pair_io import WHOLE
 from prefpairs.errors import BadRecords, CannotHold, NothingCameOut
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger

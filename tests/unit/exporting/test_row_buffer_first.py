@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rows_and_output import Row
 
-from prefpairs.engine.dataset_row_spool import RowBuffer
+from prefpairs.engine.outputs.dataset_row_spool import RowBuffer
 from prefpairs.errors import FileError
 
 COLUMNS = {"text": None, "label": None, "tools": "[]", "score": None}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis_examples import examples
 from prefpairs.dataset import row_forms
 from prefpairs.dataset.row_forms import RowForms, RowsLeft
-from prefpairs.engine.dataset_row_spool import RowBuffer
+from prefpairs.engine.outputs.dataset_row_spool import RowBuffer
 
 COLUMNS = {"text": None, "label": None, "score": None}
 

@@ -15,7 +15,7 @@ from prefpairs.chat.hints import hint_of
 from prefpairs.chat.model_spans import ChatRenderer
 from prefpairs.chat.template import TemplateFacts
 from prefpairs.dataset.row_rules import Row
-from prefpairs.engine.pair_io import WHOLE
+from prefpairs.engine.pairs.pair_io import WHOLE
 from prefpairs.errors import BadField, BadRecords, NothingCameOut
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger

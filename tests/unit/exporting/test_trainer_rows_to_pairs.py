@@ -7,7 +7,7 @@ import pytest
 from target_rows import DEEP, PLAIN, model, rows_of, system, user
 
 from prefpairs.dataset.row_prompt import split_prompt
-from prefpairs.engine.pairs_from_trainer_rows import reader_named, unwrap, with_our_names
+from prefpairs.engine.pairs.pairs_from_trainer_rows import reader_named, unwrap, with_our_names
 from prefpairs.errors import BadField, TwoReadings, UnknownWord, UsageError
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.pair import pair_of

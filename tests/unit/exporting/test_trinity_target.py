@@ -5,7 +5,7 @@ from target_rows import CALLED, DEEP, PLAIN, TOLD, extras_of, model, rows_of, sy
 
 from prefpairs.dataset.row_checks import check_row
 from prefpairs.dataset.row_rules import Row
-from prefpairs.engine.pairs_from_trainer_rows import unwrap
+from prefpairs.engine.pairs.pairs_from_trainer_rows import unwrap
 from prefpairs.errors import BadField
 from prefpairs.fields.pair_row import read_pair
 from prefpairs.model.json_codec import encode

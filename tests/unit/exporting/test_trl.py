@@ -19,7 +19,7 @@ from target_rows import (
 )
 
 from prefpairs.dataset.convert_pair import convert_pair
-from prefpairs.engine.pairs_from_trainer_rows import reader_named
+from prefpairs.engine.pairs.pairs_from_trainer_rows import reader_named
 from prefpairs.targets import target_named
 from prefpairs.targets.export_options import ExportOptions
 from prefpairs.targets.trl import provenance

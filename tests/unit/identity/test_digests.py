@@ -189,7 +189,7 @@ def test_nothing_else_is_a_digest() -> None:
         if re.search(r"xxhash|hashlib|crc32|\bmd5\b|\bhash\(", path.read_text(encoding="utf-8"))
     }
     assert users == {
-        "engine/pairs_from_files.py",  # to find lines that changed since they were read
+        "engine/pairs/pairs_from_files.py",  # to find lines that changed since they were read
         "engine/runners/step_plan.py",  # the folder of a plan's steps
         "files/file_stamps.py",  # whole files
         "files/zip_reader.py",  # to check members of an archive

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.engine.pairs_from_trainer_rows import unwrap
+from prefpairs.engine.pairs.pairs_from_trainer_rows import unwrap
 from prefpairs.fields.join_question_columns import whole_question
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.message import read_messages, with_media

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from prefpairs.analysis.survey import PairSurvey
-from prefpairs.engine import pairs_from_files
+from prefpairs.engine.pairs import pairs_from_files
 from prefpairs.fields.pair_row import PairRowOutcome
 from prefpairs.model.pair import Digests, Pair, other_prompt, pair_of
 from prefpairs.stages.base import IndexedPair

@@ -10,8 +10,8 @@ import pytest
 from rows_and_output import Lines, Row, data_of
 
 from prefpairs.analysis.candidate_outcome import CandidateOutcome
-from prefpairs.engine.group_outcomes import ShownGroup, show_group
-from prefpairs.engine.pair_io import WHOLE
+from prefpairs.engine.pairs.pair_io import WHOLE
+from prefpairs.engine.store.group_outcomes import ShownGroup, show_group
 from prefpairs.errors import NotThere, UsageError
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.input_paths import find_inputs

@@ -7,7 +7,7 @@ import pytest
 
 from prefpairs.analysis.candidate_outcome import CandidateOutcome, Obstacle, Others
 from prefpairs.cli.terminal.outcome_text import describe_outcome
-from prefpairs.engine.group_outcomes import Member
+from prefpairs.engine.store.group_outcomes import Member
 from prefpairs.model.candidate import Candidate
 from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.reasons import LOSSES

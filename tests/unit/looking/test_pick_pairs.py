@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from rows_and_output import Row, data_of
 
-from prefpairs.engine.shown_pairs import Found, ShowPlan, show
+from prefpairs.engine.pairs.shown_pairs import Found, ShowPlan, show
 from prefpairs.errors import BadRecords, NotThere
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger

@@ -10,7 +10,7 @@ import pytest
 from rows_and_output import Lines
 
 from prefpairs.analysis.survey import WhatIf
-from prefpairs.engine.pair_io import WHOLE
+from prefpairs.engine.pairs.pair_io import WHOLE
 from prefpairs.engine.survey_inputs import kind_of_inputs, survey
 from prefpairs.errors import BadRecords
 from prefpairs.files.input_file import Input

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from prefpairs.engine.candidate_columns import CandidateColumns
-from prefpairs.engine.candidate_store import CandidatesInMemory
-from prefpairs.engine.decide import pairs_across_prompts
+from prefpairs.engine.store.candidate_columns import CandidateColumns
+from prefpairs.engine.store.candidate_store import CandidatesInMemory
+from prefpairs.engine.store.decide import pairs_across_prompts
 from prefpairs.errors import TooManyPairs
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.ledger import Ledger
@@ -80,7 +80,7 @@ def test_large_group_is_not_sorted_for_every_pair(monkeypatch: pytest.MonkeyPatc
 
 def test_more_pairs_than_anyone_wants(monkeypatch: pytest.MonkeyPatch) -> None:
     """Too many pairs are rejected in advance, unless --yes-all is given."""
-    monkeypatch.setattr("prefpairs.engine.decide.MOST_PAIRS", 39)
+    monkeypatch.setattr("prefpairs.engine.store.decide.MOST_PAIRS", 39)
     options = PairOptions(rejected_per_chosen=2)
     with pytest.raises(TooManyPairs) as caught:
         _pairs(ROLLOUTS, options=options)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prefpairs.engine.candidate_columns import CandidateColumns
+from prefpairs.engine.store.candidate_columns import CandidateColumns
 from prefpairs.fields.make_candidate import TASK
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import (
@@ -138,7 +138,7 @@ def test_a_row_of_several_is_all_of_them_one_by_one() -> None:
 @pytest.mark.parametrize("size", [1, 2, 3, 1 << 14])
 def test_joined_block_by_block(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of any size give what indexing all rows at once gives, including positions."""
-    monkeypatch.setattr("prefpairs.engine.candidate_columns._BLOCK", size)
+    monkeypatch.setattr("prefpairs.engine.store.candidate_columns._BLOCK", size)
     rows = [(2, "ab"), (7, "c"), (8, "dea"), (9, "f"), (12, "gc"), (13, "h")]
 
     def indexed(rows: list[tuple[int, str]], before: int) -> CandidateColumns:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs.engine.candidate_store import CandidateStore
+from prefpairs.engine.store.candidate_store import CandidateStore
 from prefpairs.errors import InputChanged, NotJson
 from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.files.fetch_records import RecordFetcher, RecordFile, Spool

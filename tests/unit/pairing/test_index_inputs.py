@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from rows_and_output import Row, data_of
 
-from prefpairs.engine import candidate_store
-from prefpairs.engine.candidate_store import CandidateStore
-from prefpairs.engine.index_lines import IndexWorkers
 from prefpairs.engine.native import VARIABLE, Core
+from prefpairs.engine.store import candidate_store
+from prefpairs.engine.store.candidate_store import CandidateStore
+from prefpairs.engine.store.index_lines import IndexWorkers
 from prefpairs.errors import FileError
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger

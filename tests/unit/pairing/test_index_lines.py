@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from rows_and_output import Row, data_of
 
-from prefpairs.engine.candidate_columns import CandidateColumns
-from prefpairs.engine.candidate_reader import CandidateReader
-from prefpairs.engine.index_lines import IndexedRange, LineIndexer
-from prefpairs.engine.row_reader import Rows
+from prefpairs.engine.inputs.candidate_reader import CandidateReader
+from prefpairs.engine.inputs.row_reader import Rows
+from prefpairs.engine.store.candidate_columns import CandidateColumns
+from prefpairs.engine.store.index_lines import IndexedRange, LineIndexer
 from prefpairs.fields.cross_row_facts import Fact
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.input_file import Input

@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 from rows_and_output import Lines, Row, data_of
 
-from prefpairs.engine import index_lines, processes
-from prefpairs.engine.candidate_columns import Block
-from prefpairs.engine.candidate_reader import reading_inputs
-from prefpairs.engine.index_lines import IndexedRange, IndexWorkers, Job, LineIndexer
+from prefpairs.engine import processes
+from prefpairs.engine.inputs.candidate_reader import reading_inputs
 from prefpairs.engine.native import VARIABLE
-from prefpairs.engine.pair_io import WHOLE
+from prefpairs.engine.pairs.pair_io import WHOLE
 from prefpairs.engine.processes import CAN_FORK, Counter
+from prefpairs.engine.store import index_lines
+from prefpairs.engine.store.candidate_columns import Block
+from prefpairs.engine.store.index_lines import IndexedRange, IndexWorkers, Job, LineIndexer
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.files.lines import lines_between

@@ -16,8 +16,8 @@ from backports import zstd
 from pyarrow.parquet import write_table
 from rows_and_output import Lines, Row, data_of
 
-from prefpairs.engine.pair_io import WHOLE
-from prefpairs.engine.pairs_from_candidates import SeenGroups
+from prefpairs.engine.pairs.pair_io import WHOLE
+from prefpairs.engine.pairs.pairs_from_candidates import SeenGroups
 from prefpairs.errors import BadInput, BadRecords, InputChanged, NothingCameOut, TooManyPairs
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.input_paths import find_inputs
@@ -316,7 +316,7 @@ def test_across_prompts(tmp_path: Path) -> None:
 
 def test_more_pairs_than_anyone_wants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Too many pairs are rejected before writing, unless limited or --yes-all is given."""
-    monkeypatch.setattr("prefpairs.engine.decide.MOST_PAIRS", 8)
+    monkeypatch.setattr("prefpairs.engine.store.decide.MOST_PAIRS", 8)
     with pytest.raises(TooManyPairs) as caught:
         _run(tmp_path, data_of(ROWS), strategy="exhaustive")
     assert (caught.value.pairs, caught.value.limit) == (9, 8)
@@ -324,7 +324,7 @@ def test_more_pairs_than_anyone_wants(tmp_path: Path, monkeypatch: pytest.Monkey
     capped = PairOptions(max_pairs_per_group=3)
     assert len(_run(tmp_path, data_of(ROWS), strategy="exhaustive", options=capped)) == 9
     assert len(_run(tmp_path, data_of(ROWS), strategy="best-vs-worst")) == 3
-    monkeypatch.setattr("prefpairs.engine.decide.MOST_PAIRS", 5)
+    monkeypatch.setattr("prefpairs.engine.store.decide.MOST_PAIRS", 5)
     with pytest.raises(TooManyPairs) as caught:
         _run(tmp_path, data_of(ROWS), strategy="adjacent")
     assert caught.value.pairs == 6
@@ -332,7 +332,7 @@ def test_more_pairs_than_anyone_wants(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_refusal_leaves_the_ledgers_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counting pairs in advance does not count dropped candidates twice."""
-    monkeypatch.setattr("prefpairs.engine.decide.MOST_PAIRS", 1)
+    monkeypatch.setattr("prefpairs.engine.store.decide.MOST_PAIRS", 1)
     ledger = Ledger()
     _run(tmp_path, data_of([*ROLLOUTS, ROLLOUTS[0]]), ledger=ledger)
     assert (ledger.groups, ledger.candidates_dropped) == (1, {"duplicate_rollout": 1})
@@ -403,7 +403,7 @@ def test_prompts_of_equal_digests_never_meet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Digests are trusted only for speed; contents are compared before a pair is written."""
-    monkeypatch.setattr("prefpairs.engine.candidate_columns.digest_prompt", lambda _: b"same")
+    monkeypatch.setattr("prefpairs.engine.store.candidate_columns.digest_prompt", lambda _: b"same")
     rows = [
         {**row, "responses_create_params": {"input": f"Q{n}"}} for n, row in enumerate(ROLLOUTS)
     ]
@@ -415,9 +415,9 @@ def test_prompts_of_equal_digests_never_meet(
 def test_flood_of_grouped_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With --assume-grouped, too many pairs are rejected when the limit is passed."""
     rows = data_of(ROWS[::3])
-    monkeypatch.setattr("prefpairs.engine.pairs_from_candidates.MOST_PAIRS", 3)
+    monkeypatch.setattr("prefpairs.engine.pairs.pairs_from_candidates.MOST_PAIRS", 3)
     assert len(_run(tmp_path, rows, strategy="exhaustive", assume_grouped=True)) == 3
-    monkeypatch.setattr("prefpairs.engine.pairs_from_candidates.MOST_PAIRS", 2)
+    monkeypatch.setattr("prefpairs.engine.pairs.pairs_from_candidates.MOST_PAIRS", 2)
     with pytest.raises(TooManyPairs):
         _run(tmp_path, rows, strategy="exhaustive", assume_grouped=True)
     yes: Row = {"strategy": "exhaustive", "assume_grouped": True, "yes_all": True}

@@ -5,8 +5,8 @@ from typing import Any
 
 from rows_and_output import Lines
 
-from prefpairs.engine import pair_io
-from prefpairs.engine.pair_io import WHOLE, PairLines
+from prefpairs.engine.pairs import pair_io
+from prefpairs.engine.pairs.pair_io import WHOLE, PairLines
 from prefpairs.ledger import Ledger
 from prefpairs.model.pair import Pair, pair_line, pair_of
 from prefpairs.stages.base import IndexedPair

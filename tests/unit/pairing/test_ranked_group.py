@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefpairs.engine.candidate_columns import CandidateColumns
-from prefpairs.engine.candidate_store import CandidatesInMemory
-from prefpairs.engine.ranking import RankedGroup, competing_members, judged_both_ways
+from prefpairs.engine.store.candidate_columns import CandidateColumns
+from prefpairs.engine.store.candidate_store import CandidatesInMemory
+from prefpairs.engine.store.ranking import RankedGroup, competing_members, judged_both_ways
 from prefpairs.fields.make_candidate import TASK
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.ledger import Ledger

@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 
-from prefpairs.engine.ready_pairs import ReadyPairs
+from prefpairs.engine.pairs.ready_pairs import ReadyPairs
 from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.files.fetch_records import RecordFetcher
 from prefpairs.ledger import Ledger

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 import pytest
 from rows_and_output import Lines
 
-from prefpairs.engine.pair_io import WHOLE
+from prefpairs.engine.pairs.pair_io import WHOLE
+from prefpairs.engine.pairs.write_workers import WriteWorkers
 from prefpairs.engine.processes import CAN_FORK
-from prefpairs.engine.write_workers import WriteWorkers
 from prefpairs.errors import InputChanged
 from prefpairs.files.output import Output
 from prefpairs.ledger import Ledger

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.engine.row_reader import Rows, reading_rows
+from prefpairs.engine.inputs.row_reader import Rows, reading_rows
 from prefpairs.errors import BadRecords, FileError, NotJson, UsageError
 from prefpairs.files.input_file import Input
 from prefpairs.files.lines import Record

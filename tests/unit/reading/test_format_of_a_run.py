@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.engine.source_choice import Format, Formats
+from prefpairs.engine.inputs.source_choice import Format, Formats
 from prefpairs.errors import NoSuchPath, OtherRows
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.lines import Record

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.engine.candidate_reader import reading_inputs, with_origin
+from prefpairs.engine.inputs.candidate_reader import reading_inputs, with_origin
 from prefpairs.errors import BadRecords, NoSuchPath, UnknownWord
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.row_outcome import RowOutcome

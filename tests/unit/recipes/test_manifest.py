@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import prefpairs
 from prefpairs.cli.recipe import GROUPS, Recipe, read_recipe
-from prefpairs.engine.destination import Destination
-from prefpairs.engine.manifest import (
+from prefpairs.engine.outputs.destination import Destination
+from prefpairs.engine.outputs.manifest import (
     FileModel,
     ManifestModel,
     ManifestWriter,

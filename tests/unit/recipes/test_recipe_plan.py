@@ -11,8 +11,8 @@ from tokenizers.models import WordLevel
 from prefpairs.cli.recipe import read_recipe
 from prefpairs.cli.recipe_plan import outline_of, plan_of
 from prefpairs.cli.terminal.error_text import error_sentences
-from prefpairs.engine.destination import Destination
-from prefpairs.engine.pair_io import WHOLE
+from prefpairs.engine.outputs.destination import Destination
+from prefpairs.engine.pairs.pair_io import WHOLE
 from prefpairs.errors import FileError, UsageError
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.file_transaction import FileTransaction

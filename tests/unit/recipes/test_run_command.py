@@ -459,7 +459,7 @@ def test_gate_on_a_stage() -> None:
 
 def test_input_that_changes_under_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """No manifest lists a file that changed during the run, even with the same size and time."""
-    check = "prefpairs.engine.required_counts.Gate.check"
+    check = "prefpairs.engine.outputs.required_counts.Gate.check"
 
     def meddle(*_: object) -> None:
         with open("recipe.toml", "ab") as file:

@@ -9,9 +9,9 @@ import pytest
 
 from prefpairs.cli.commands.verify import VerifyOptions, verify
 from prefpairs.cli.terminal.error_text import error_sentences
-from prefpairs.engine.destination import Destination
-from prefpairs.engine.manifest import ManifestWriter
-from prefpairs.engine.pair_io import WHOLE
+from prefpairs.engine.outputs.destination import Destination
+from prefpairs.engine.outputs.manifest import ManifestWriter
+from prefpairs.engine.pairs.pair_io import WHOLE
 from prefpairs.errors import BadInput, FileError, FilesDiffer
 from prefpairs.files.file_stamps import digest_file
 from prefpairs.files.file_transaction import FileTransaction

@@ -16,8 +16,8 @@ from prefpairs.analysis.pair_set_diff import (
 from prefpairs.cli.terminal.progress_bar import inputs_to_measure, show_progress
 from prefpairs.cli.terminal.safe_text import printable, write_stderr
 from prefpairs.cli.terminal.summary_text import losses_text
-from prefpairs.engine.destination import check_written
 from prefpairs.engine.diff import DiffPlan, read_both
+from prefpairs.engine.outputs.destination import check_written
 from prefpairs.errors import OptionsConflict, UsageError
 from prefpairs.fields.read_options import READ
 from prefpairs.files.input_file import STDIN, labels

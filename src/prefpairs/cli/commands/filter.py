@@ -1,7 +1,7 @@
 """prefpairs filter: the pairs that pass simple conditions."""
 
 from prefpairs.cli.run_with_summary import run_with_summary
-from prefpairs.engine.reference_files import files_named_by, with_files
+from prefpairs.engine.pairs.reference_files import files_named_by, with_files
 from prefpairs.plan import Plan
 from prefpairs.plan.input_plan import PairInputPlan
 from prefpairs.plan.runner_plan import RunnerPlan

@@ -5,7 +5,7 @@ import os
 from prefpairs.cli.analysis_options import AnyInputPlan, analysed
 from prefpairs.cli.terminal.progress_bar import inputs_to_measure, show_progress
 from prefpairs.cli.terminal.safe_text import printable, write_stderr
-from prefpairs.engine.destination import check_written
+from prefpairs.engine.outputs.destination import check_written
 from prefpairs.engine.survey_inputs import survey
 from prefpairs.errors import UsageError
 from prefpairs.fields.read_options import ReadOptions

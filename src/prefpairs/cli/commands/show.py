@@ -13,11 +13,11 @@ from prefpairs.cli.terminal.outcome_text import describe_outcome
 from prefpairs.cli.terminal.pager import NARROWEST, WIDEST, Screen, open_screen
 from prefpairs.cli.terminal.safe_text import plural, write_stderr
 from prefpairs.cli.terminal.summary_text import early_losses, losses_text, notes_text
-from prefpairs.engine.destination import check_written
-from prefpairs.engine.group_outcomes import ShownGroup, show_group
-from prefpairs.engine.pairs_from_trainer_rows import reader_named
-from prefpairs.engine.shown_pairs import ShowPlan
-from prefpairs.engine.shown_pairs import show as show_pairs
+from prefpairs.engine.outputs.destination import check_written
+from prefpairs.engine.pairs.pairs_from_trainer_rows import reader_named
+from prefpairs.engine.pairs.shown_pairs import ShowPlan
+from prefpairs.engine.pairs.shown_pairs import show as show_pairs
+from prefpairs.engine.store.group_outcomes import ShownGroup, show_group
 from prefpairs.errors import MeansNothing, NotThere, OptionNeeds, OptionsConflict, UsageError
 from prefpairs.fields.read_options import READ, ReadOptions
 from prefpairs.files.file_system import errors_named

@@ -1,7 +1,7 @@
 """prefpairs split: train, validation and test, without leaks."""
 
 from prefpairs.cli.run_with_summary import run_with_summary
-from prefpairs.engine.reference_files import earlier_files, with_earlier_sides
+from prefpairs.engine.pairs.reference_files import earlier_files, with_earlier_sides
 from prefpairs.plan import Plan
 from prefpairs.plan.export_plan import ForTarget
 from prefpairs.plan.input_plan import PairInputPlan, TempDir

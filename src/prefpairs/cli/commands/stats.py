@@ -6,8 +6,8 @@ from prefpairs.analysis.survey import PairSurvey, Survey, figures, survey_groups
 from prefpairs.analysis.survey_tables import sections, warnings
 from prefpairs.cli.analysis_options import AnyInputPlan, analysed
 from prefpairs.cli.terminal.progress_bar import inputs_to_measure, show_progress
-from prefpairs.engine.destination import check_written
-from prefpairs.engine.required_counts import read_gates
+from prefpairs.engine.outputs.destination import check_written
+from prefpairs.engine.outputs.required_counts import read_gates
 from prefpairs.engine.survey_inputs import survey
 from prefpairs.errors import OptionsConflict
 from prefpairs.fields.read_options import ReadOptions

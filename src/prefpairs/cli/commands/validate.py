@@ -14,7 +14,7 @@ from prefpairs.cli.terminal.validation_text import (
 )
 from prefpairs.dataset.prompt_prefix_check import PromptPrefixCheck
 from prefpairs.dataset.row_checks import LengthLimit
-from prefpairs.engine.destination import check_written
+from prefpairs.engine.outputs.destination import check_written
 from prefpairs.engine.survey_inputs import kind_of_inputs
 from prefpairs.engine.validate import ValidatePlan
 from prefpairs.engine.validate import validate as run

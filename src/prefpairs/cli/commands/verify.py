@@ -29,7 +29,12 @@ def verify(*, asked: VerifyOptions) -> None:
         # train only if the data is unchanged
         prefpairs verify data/manifest.json && accelerate launch train.py
     """
-    from prefpairs.engine.manifest import differences, files_of, other_identity, read_manifest
+    from prefpairs.engine.outputs.manifest import (
+        differences,
+        files_of,
+        other_identity,
+        read_manifest,
+    )
 
     manifest = asked.manifest
     read = read_manifest(manifest)

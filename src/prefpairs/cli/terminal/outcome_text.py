@@ -1,7 +1,7 @@
 """The outcome of a candidate of a group, in words."""
 
 from prefpairs.analysis.candidate_outcome import CandidateOutcome, Obstacle, Others
-from prefpairs.engine.group_outcomes import Member
+from prefpairs.engine.store.group_outcomes import Member
 from prefpairs.plan import PairPlan
 from prefpairs.reasons import ALL
 from prefpairs.strategies import STRATEGIES

@@ -10,7 +10,7 @@ from operator import or_
 
 from prefpairs.dataset.column_types import InferredColumns
 from prefpairs.dataset.row_forms import RowForms, RowPlace
-from prefpairs.engine.dataset_row_spool import names_of, with_columns
+from prefpairs.engine.outputs.dataset_row_spool import names_of, with_columns
 from prefpairs.engine.runners.pair_bucket import PairReceipt
 from prefpairs.engine.runners.phases import DEDUPE, PAIR, ROWS, Phase, step_name
 from prefpairs.engine.runners.step_output import (

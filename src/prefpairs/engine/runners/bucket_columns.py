@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from prefpairs.engine.candidate_columns import Block, CandidateColumns
-from prefpairs.engine.candidate_reader import CandidateReader
+from prefpairs.engine.inputs.candidate_reader import CandidateReader
+from prefpairs.engine.store.candidate_columns import Block, CandidateColumns
 from prefpairs.model.identity import DIGEST, digest
 
 _QUESTION = 3 * DIGEST

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 
-from prefpairs.engine.export import Exporter
+from prefpairs.engine.outputs.export import Exporter
 from prefpairs.engine.runners.arrange_rows import rows_of_sides, wrote_in
 from prefpairs.engine.runners.phases import DATASET
 from prefpairs.engine.runners.step_output import Written, Wrote, sides_of

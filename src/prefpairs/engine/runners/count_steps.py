@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from prefpairs.engine.decide import may_flood
-from prefpairs.engine.row_reader import Rows
+from prefpairs.engine.inputs.row_reader import Rows
+from prefpairs.engine.inputs.source_choice import Formats
+from prefpairs.engine.pairs.stage_runner import note_empty_sides
 from prefpairs.engine.runners.count_keys import keys_of_sides
 from prefpairs.engine.runners.decide_bucket import DecideReceipt
 from prefpairs.engine.runners.index_candidates import IS_EMPTY, PieceReceipt
@@ -15,8 +16,7 @@ from prefpairs.engine.runners.step_output import Written, Wrote, add_stages, sid
 from prefpairs.engine.runners.step_plan import Piece, Work
 from prefpairs.engine.runners.write_rows import RowsReceipt
 from prefpairs.engine.runners.write_survivors import SurvivorsReceipt
-from prefpairs.engine.source_choice import Formats
-from prefpairs.engine.stage_runner import note_empty_sides
+from prefpairs.engine.store.decide import may_flood
 from prefpairs.errors import BadInput, BadRecord, NothingCameOut, TooManyPairs, TwoReadings
 from prefpairs.fields.cross_row_facts import CrossRowFacts
 from prefpairs.ledger import FIRST_FEW, Ledger, StageCounts

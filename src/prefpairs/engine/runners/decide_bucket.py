@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from prefpairs.engine.pairs_from_files import FILE_SHIFT, PairTexts, reader_of
+from prefpairs.engine.pairs.pairs_from_files import FILE_SHIFT, PairTexts, reader_of
 from prefpairs.engine.runners.index_candidates import COLUMNS, SPOOL, Place
 from prefpairs.engine.runners.index_pairs import IndexReceipt
 from prefpairs.engine.runners.pair_pieces import pieces_of_step, source_of

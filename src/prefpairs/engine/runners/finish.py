@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 from prefpairs import __version__
-from prefpairs.engine.manifest import FileModel, ManifestModel, read_manifest, tables_told
-from prefpairs.engine.required_counts import read_gates
+from prefpairs.engine.outputs.manifest import FileModel, ManifestModel, read_manifest, tables_told
+from prefpairs.engine.outputs.required_counts import read_gates
 from prefpairs.engine.runners.count_steps import count_all
 from prefpairs.engine.runners.index_candidates import bad_rows_name
 from prefpairs.engine.runners.phases import ROWS, step_name

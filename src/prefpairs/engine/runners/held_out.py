@@ -8,8 +8,8 @@ prompts.
 from dataclasses import replace
 
 from prefpairs.dataset.convert_pair import trainer_prompt_of
-from prefpairs.engine.pairs_from_files import pair_readings
-from prefpairs.engine.row_reader import reading_rows
+from prefpairs.engine.inputs.row_reader import reading_rows
+from prefpairs.engine.pairs.pairs_from_files import pair_readings
 from prefpairs.engine.runners.phases import Phase, step_name
 from prefpairs.engine.runners.step_plan import Work
 from prefpairs.ledger import Ledger

@@ -8,18 +8,18 @@ from typing import NamedTuple
 
 import msgspec
 
-from prefpairs.engine.candidate_columns import CandidateColumns
-from prefpairs.engine.candidate_reader import (
+from prefpairs.engine.inputs.candidate_reader import (
     CandidateInput,
     CandidateReader,
     candidates_of,
     reading_inputs,
 )
 from prefpairs.engine.native import core_for
-from prefpairs.engine.native_index import NativeIndexer
 from prefpairs.engine.runners.bucket_columns import slices_of
 from prefpairs.engine.runners.phases import Phase, step_name
 from prefpairs.engine.runners.step_plan import Piece, Work
+from prefpairs.engine.store.candidate_columns import CandidateColumns
+from prefpairs.engine.store.native_index import NativeIndexer
 from prefpairs.errors import DataError, UsageError
 from prefpairs.fields.cross_row_facts import Fact
 from prefpairs.files.file_transaction import FileTransaction

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from prefpairs.engine.pair_io import open_pairs
-from prefpairs.engine.pairs_from_files import PairsFromFiles
+from prefpairs.engine.pairs.pair_io import open_pairs
+from prefpairs.engine.pairs.pairs_from_files import PairsFromFiles
+from prefpairs.engine.pairs.stage_runner import counted, staged
 from prefpairs.engine.runners.bucket_columns import bucket_of
 from prefpairs.engine.runners.index_candidates import (
     COLUMNS,
@@ -24,7 +25,6 @@ from prefpairs.engine.runners.pair_pieces import piece_plan, pieces_of_step, sou
 from prefpairs.engine.runners.phases import Phase, step_name
 from prefpairs.engine.runners.step_output import StageReceipt, add_stages, stage_receipts
 from prefpairs.engine.runners.step_plan import Piece, Work
-from prefpairs.engine.stage_runner import counted, staged
 from prefpairs.errors import DataError, UsageError
 from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.lines import count_lines

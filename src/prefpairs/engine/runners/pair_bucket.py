@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import msgspec
 
-from prefpairs.engine.candidate_reader import PairReceiver
-from prefpairs.engine.candidate_store import CandidateStore
-from prefpairs.engine.pair_io import open_sink
-from prefpairs.engine.pairs_from_candidates import PairsFromCandidates
+from prefpairs.engine.inputs.candidate_reader import PairReceiver
+from prefpairs.engine.pairs.pair_io import open_sink
+from prefpairs.engine.pairs.pairs_from_candidates import PairsFromCandidates
+from prefpairs.engine.pairs.stage_runner import put_through_stages
 from prefpairs.engine.runners.bucket_columns import RowsCompared, Slice, join_slice
 from prefpairs.engine.runners.index_candidates import (
     COLUMNS,
@@ -20,7 +20,7 @@ from prefpairs.engine.runners.index_candidates import (
 from prefpairs.engine.runners.phases import Phase, step_name
 from prefpairs.engine.runners.step_output import StepOutput, Wrote, write_output
 from prefpairs.engine.runners.step_plan import Piece, Work
-from prefpairs.engine.stage_runner import put_through_stages
+from prefpairs.engine.store.candidate_store import CandidateStore
 from prefpairs.errors import BadInput
 from prefpairs.fields.row_outcome import read_candidate
 from prefpairs.files.fetch_records import RecordFile

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from prefpairs.dataset.row_forms import RowForm, RowsLeft
-from prefpairs.engine.pair_io import WHOLE
+from prefpairs.engine.pairs.pair_io import WHOLE
 from prefpairs.engine.runners.phases import Phase, step_name
 from prefpairs.engine.runners.step_plan import Work
 from prefpairs.files.file_transaction import FileTransaction

@@ -9,8 +9,9 @@ from typing import cast
 
 import msgspec
 
-from prefpairs.engine.candidate_reader import candidates_of, reading_inputs
-from prefpairs.engine.pair_io import WHOLE, open_pairs, open_sink
+from prefpairs.engine.inputs.candidate_reader import candidates_of, reading_inputs
+from prefpairs.engine.pairs.pair_io import WHOLE, open_pairs, open_sink
+from prefpairs.engine.pairs.stage_runner import put_through_stages
 from prefpairs.engine.runners.held_out import (
     has_several_sides,
     is_held_out,
@@ -28,7 +29,6 @@ from prefpairs.engine.runners.pair_pieces import piece_plan
 from prefpairs.engine.runners.phases import Phase, step_name
 from prefpairs.engine.runners.step_output import StepOutput, Wrote, write_output
 from prefpairs.engine.runners.step_plan import Work
-from prefpairs.engine.stage_runner import put_through_stages
 from prefpairs.files.lines import count_lines
 from prefpairs.files.open_input import open_input
 from prefpairs.ledger import Ledger

@@ -6,15 +6,15 @@ from itertools import compress
 
 import msgspec
 
-from prefpairs.engine.pair_io import Lines, open_pairs
-from prefpairs.engine.pairs_from_files import PairsFromFiles
+from prefpairs.engine.pairs.pair_io import Lines, open_pairs
+from prefpairs.engine.pairs.pairs_from_files import PairsFromFiles
+from prefpairs.engine.pairs.stage_runner import put_through_stages
 from prefpairs.engine.runners.decide_bucket import SURVIVORS, DecideReceipt
 from prefpairs.engine.runners.index_pairs import IndexReceipt
 from prefpairs.engine.runners.pair_pieces import piece_plan, pieces_of_step
 from prefpairs.engine.runners.phases import Phase, step_name
 from prefpairs.engine.runners.step_output import StepOutput, Wrote, write_output
 from prefpairs.engine.runners.step_plan import Work
-from prefpairs.engine.stage_runner import put_through_stages
 from prefpairs.ledger import Ledger
 from prefpairs.model.pair import Pair
 from prefpairs.stages.base import IndexedPair

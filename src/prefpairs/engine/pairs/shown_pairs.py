@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from prefpairs.engine.pairs_from_files import pair_readings
-from prefpairs.engine.row_reader import Rows, reading_rows
+from prefpairs.engine.inputs.row_reader import Rows, reading_rows
+from prefpairs.engine.pairs.pairs_from_files import pair_readings
 from prefpairs.errors import NotThere
 from prefpairs.ledger import Ledger
 from prefpairs.model.identity import draw

@@ -12,10 +12,10 @@ from itertools import islice
 from math import inf
 from typing import Any
 
-from prefpairs.engine.candidate_store import CandidateStore, Numbers
-from prefpairs.engine.decide import decide, group_order, pairs_of_groups, refuse_too_many
 from prefpairs.engine.native import Core, native_core, opened_again
-from prefpairs.engine.pair_io import WHOLE, PairLines
+from prefpairs.engine.pairs.pair_io import WHOLE, PairLines
+from prefpairs.engine.store.candidate_store import CandidateStore, Numbers
+from prefpairs.engine.store.decide import decide, group_order, pairs_of_groups, refuse_too_many
 from prefpairs.errors import PrefpairsError
 from prefpairs.ledger import Ledger
 from prefpairs.model.memory_guard import LIGHT

@@ -7,9 +7,9 @@ Lines that it does not know exactly come back, and are read as all lines are wit
 import io
 from typing import Any
 
-from prefpairs.engine.candidate_columns import Block
-from prefpairs.engine.index_lines import LineIndexer
 from prefpairs.engine.native import Core
+from prefpairs.engine.store.candidate_columns import Block
+from prefpairs.engine.store.index_lines import LineIndexer
 from prefpairs.files.lines import lines_between, record_of
 from prefpairs.files.nonblocking import CountBytes
 from prefpairs.files.open_input import OpenInput

@@ -8,10 +8,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, groupby
 
-from prefpairs.engine.candidate_columns import group_key
-from prefpairs.engine.candidate_reader import candidates_of, reading_inputs
-from prefpairs.engine.candidate_store import Candidates, CandidatesInMemory, CandidateStore, Numbers
-from prefpairs.engine.decide import (
+from prefpairs.engine.inputs.candidate_reader import candidates_of, reading_inputs
+from prefpairs.engine.pairs.pair_io import WHOLE, Lines, PairLines, Sink
+from prefpairs.engine.pairs.ready_pairs import ReadyPairs
+from prefpairs.engine.processes import CAN_FORK, processes_for
+from prefpairs.engine.store.candidate_columns import group_key
+from prefpairs.engine.store.candidate_store import (
+    Candidates,
+    CandidatesInMemory,
+    CandidateStore,
+    Numbers,
+)
+from prefpairs.engine.store.decide import (
     decide,
     group_order,
     may_flood,
@@ -19,9 +27,6 @@ from prefpairs.engine.decide import (
     refuse_too_many,
     step_of_groups,
 )
-from prefpairs.engine.pair_io import WHOLE, Lines, PairLines, Sink
-from prefpairs.engine.processes import CAN_FORK, processes_for
-from prefpairs.engine.ready_pairs import ReadyPairs
 from prefpairs.errors import BadInput, TooManyPairs
 from prefpairs.files.output import Output
 from prefpairs.ledger import Ledger
@@ -96,7 +101,7 @@ class PairsFromCandidates:
         if core is None or not isinstance(sink, PairLines) or plan.options.across_prompts:
             self._put(map(self._fetch_from(store), decide(store, plan, ledger)), sink)
             return
-        from prefpairs.engine.native_pairs import NativePairs
+        from prefpairs.engine.pairs.native_pairs import NativePairs
 
         NativePairs(store, core, number).put_all(plan, ledger, sink)
 
@@ -113,7 +118,7 @@ class PairsFromCandidates:
         return processes_for(self._plan.options.workers, amount, _WORTH_A_PROCESS)
 
     def _put_by_processes(self, sink: PairLines, number: int) -> None:
-        from prefpairs.engine.write_workers import WriteWorkers
+        from prefpairs.engine.pairs.write_workers import WriteWorkers
 
         plan, store = self._plan, self.candidates
         refuse_too_many(store, plan)
@@ -195,7 +200,7 @@ class PairsFromCandidates:
         yield range(len(pairs)), None
 
     def _entry_of_ready(self, number: int, slot: int) -> IndexedPair:
-        from prefpairs.engine.pairs_from_files import entry_of
+        from prefpairs.engine.pairs.pairs_from_files import entry_of
         from prefpairs.fields.pair_row import PairRowOutcome
 
         pair = self._ready.pair(slot)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from prefpairs.engine.pair_io import WHOLE, Written, open_sink
+from prefpairs.engine.pairs.pair_io import WHOLE, Written, open_sink
 from prefpairs.files.output import Output
 from prefpairs.ledger import Ledger, StageCounts, Step
 from prefpairs.plan import ExportPlan, Plan
@@ -13,7 +13,7 @@ from prefpairs.stages.pair_columns import PairColumns, some_at_a_time
 from prefpairs.stages.split_sides import SIDES, SideOwners
 
 if TYPE_CHECKING:
-    from prefpairs.engine.pairs_from_files import Keep
+    from prefpairs.engine.pairs.pairs_from_files import Keep
     from prefpairs.stages.split import SplitFacts
 
 Sided = tuple[PairColumns, Sequence[str]]

@@ -9,7 +9,7 @@ from itertools import accumulate, groupby
 from math import inf
 from typing import overload
 
-from prefpairs.engine.candidate_columns import CandidateColumns
+from prefpairs.engine.store.candidate_columns import CandidateColumns
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate, candidate_line

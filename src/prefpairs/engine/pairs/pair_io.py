@@ -13,8 +13,8 @@ from prefpairs.model.pair import Pair, pair_line
 from prefpairs.plan import Plan
 
 if TYPE_CHECKING:
-    from prefpairs.engine.pairs_from_candidates import PairsFromCandidates
-    from prefpairs.engine.pairs_from_files import Keep, PairsFromFiles
+    from prefpairs.engine.pairs.pairs_from_candidates import PairsFromCandidates
+    from prefpairs.engine.pairs.pairs_from_files import Keep, PairsFromFiles
     from prefpairs.stages.base import IndexedPair
     from prefpairs.stages.pair_columns import PairColumns
     from prefpairs.stages.split_sides import SideOwners
@@ -70,7 +70,7 @@ def open_sink(
     if plan.export is None:
         yield PairLines(outputs, ledger)
         return
-    from prefpairs.engine.export import Exporter
+    from prefpairs.engine.outputs.export import Exporter
     from prefpairs.stages.split_sides import SideOwners
 
     if kept is None and len({*plan.sides.values()}) > 1:
@@ -154,16 +154,16 @@ def open_pairs(
     `keep` says what will be needed after all of the latter have been read.
     """
     if plan.pair is not None:
-        from prefpairs.engine.candidate_store import CandidateStore
-        from prefpairs.engine.pairs_from_candidates import PairsFromCandidates
+        from prefpairs.engine.pairs.pairs_from_candidates import PairsFromCandidates
+        from prefpairs.engine.store.candidate_store import CandidateStore
 
         with CandidateStore(plan.pair) as store:
             yield PairsFromCandidates(plan.pair, store, ledger)
             store.check()
         return
-    from prefpairs.engine.pairs_from_files import PairsFromFiles
-    from prefpairs.engine.row_reader import reading_rows
-    from prefpairs.engine.stage_runner import wanted_again
+    from prefpairs.engine.inputs.row_reader import reading_rows
+    from prefpairs.engine.pairs.pairs_from_files import PairsFromFiles
+    from prefpairs.engine.pairs.stage_runner import wanted_again
     from prefpairs.fields.pair_row import PairRowOutcome
     from prefpairs.files.fetch_records import RecordFetcher
 

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
-from prefpairs.engine.pair_io import WHOLE
+from prefpairs.engine.pairs.pair_io import WHOLE
 from prefpairs.engine.processes import Counter, counts_for, send, start_processes
 from prefpairs.files.fetch_records import Spool
 from prefpairs.files.lines import lines_between

@@ -14,9 +14,9 @@ from prefpairs.dataset.convert_pair import ARGUMENT_NOTES, LOSSY, convert_pair, 
 from prefpairs.dataset.row_forms import RowsLeft
 from prefpairs.dataset.row_rules import Row
 from prefpairs.dataset.unpaired_answers import UnpairedAnswers
-from prefpairs.engine.dataset_row_spool import RowBuffer
-from prefpairs.engine.pair_io import Written, count_pair
-from prefpairs.engine.row_reader import reading_rows
+from prefpairs.engine.inputs.row_reader import reading_rows
+from prefpairs.engine.outputs.dataset_row_spool import RowBuffer
+from prefpairs.engine.pairs.pair_io import Written, count_pair
 from prefpairs.errors import CannotHold, NothingCameOut, ReadsAsDates, SideLeaks
 from prefpairs.files.open_input import open_input
 from prefpairs.files.output import Output

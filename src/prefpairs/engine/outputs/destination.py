@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from shlex import join
 from typing import TYPE_CHECKING
 
-from prefpairs.engine.pair_io import WHOLE
+from prefpairs.engine.pairs.pair_io import WHOLE
 from prefpairs.errors import EmptyName, OptionsConflict, UsageError
 from prefpairs.files.file_system import (
     exists,
@@ -29,7 +29,7 @@ from prefpairs.ledger import Ledger
 from prefpairs.plan import ExportPlan, Plan, refuse_without_train
 
 if TYPE_CHECKING:
-    from prefpairs.engine.dataset_folder import Folder
+    from prefpairs.engine.outputs.dataset_folder import Folder
 
 
 class Destination:
@@ -138,7 +138,7 @@ class Destination:
             return None
         if plan.write.output != STDOUT:
             raise OptionsConflict("-o", "--out-dir", hint="leave one of them out")
-        from prefpairs.engine.dataset_folder import folder_of_dataset, folder_of_sides
+        from prefpairs.engine.outputs.dataset_folder import folder_of_dataset, folder_of_sides
 
         if split is not None:
             sides = split.sides

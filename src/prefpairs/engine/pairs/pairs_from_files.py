@@ -8,10 +8,10 @@ from operator import mul
 from typing import Any, Literal, NamedTuple
 from zlib import crc32
 
+from prefpairs.engine.inputs.row_reader import Rows
 from prefpairs.engine.native import core_of_pairs
-from prefpairs.engine.pair_io import WHOLE, Lines, Sink
-from prefpairs.engine.pairs_from_trainer_rows import unwrap
-from prefpairs.engine.row_reader import Rows
+from prefpairs.engine.pairs.pair_io import WHOLE, Lines, Sink
+from prefpairs.engine.pairs.pairs_from_trainer_rows import unwrap
 from prefpairs.errors import InputChanged, PrefpairsError
 from prefpairs.fields.pair_row import PairRowOutcome, read_pair, read_pair_fast
 from prefpairs.files import lines as input_lines

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from prefpairs.did_you_mean import MOST_TOLD, nearest
-from prefpairs.engine.pairs_from_files import reader_of
+from prefpairs.engine.pairs.pairs_from_files import reader_of
 from prefpairs.errors import BadInput, BadRecord, FileError
 from prefpairs.fields.pair_row import PairRowOutcome
 from prefpairs.files.file_system import exists, is_folder

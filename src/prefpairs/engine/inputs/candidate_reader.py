@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple, Protocol
 
-from prefpairs.engine.row_reader import Rows, reading_rows
-from prefpairs.engine.source_choice import Format, Formats
+from prefpairs.engine.inputs.row_reader import Rows, reading_rows
+from prefpairs.engine.inputs.source_choice import Format, Formats
 from prefpairs.errors import TwoReadings
 from prefpairs.fields.make_candidate import TASK
 from prefpairs.fields.row_outcome import RowOutcome

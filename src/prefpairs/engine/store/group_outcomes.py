@@ -7,8 +7,8 @@ from shlex import quote
 from typing import NamedTuple
 
 from prefpairs.analysis.candidate_outcome import CandidateOutcome, candidate_outcomes
-from prefpairs.engine.candidate_store import CandidateStore
-from prefpairs.engine.ranking import RankedGroup, excluded_members
+from prefpairs.engine.store.candidate_store import CandidateStore
+from prefpairs.engine.store.ranking import RankedGroup, excluded_members
 from prefpairs.errors import NotJson, NotThere, UsageError
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate

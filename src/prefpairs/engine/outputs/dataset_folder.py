@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from prefpairs.engine.overwrite_guard import (
+from prefpairs.engine.outputs.overwrite_guard import (
     IsOurs,
     is_row,
     is_signed,

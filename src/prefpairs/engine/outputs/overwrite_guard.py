@@ -73,7 +73,7 @@ def _begin_of(path: str) -> bytes | None:
 
 def _listed(folder: str) -> dict[str, tuple[int, str | None]]:
     """What the manifest of a folder says of its outputs."""
-    from prefpairs.engine.manifest import read_manifest
+    from prefpairs.engine.outputs.manifest import read_manifest
 
     path = os.path.join(folder, MANIFEST)
     with suppress(BadInput, FileError):

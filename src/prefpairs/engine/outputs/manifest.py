@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from prefpairs import __version__
-from prefpairs.engine.destination import Destination
+from prefpairs.engine.outputs.destination import Destination
 from prefpairs.errors import BadInput, FileError, UsageError
 from prefpairs.files.file_stamps import Stamp, digest_file, stamp_of
 from prefpairs.files.file_system import exists, is_file, is_folder, opened_if_regular

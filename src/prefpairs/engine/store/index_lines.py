@@ -18,11 +18,11 @@ from contextlib import suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self, cast
 
-from prefpairs.engine.candidate_columns import Block, CandidateColumns
-from prefpairs.engine.candidate_reader import CandidateInput, CandidateReader
+from prefpairs.engine.inputs.candidate_reader import CandidateInput, CandidateReader
+from prefpairs.engine.inputs.row_reader import Rows
 from prefpairs.engine.native import Core, core_for
 from prefpairs.engine.processes import Counter, Process, counts_for, send, start_processes
-from prefpairs.engine.row_reader import Rows
+from prefpairs.engine.store.candidate_columns import Block, CandidateColumns
 from prefpairs.fields.cross_row_facts import Fact
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files import lines as input_lines

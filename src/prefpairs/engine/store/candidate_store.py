@@ -8,8 +8,7 @@ import io
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
-from prefpairs.engine.candidate_columns import CandidateColumns
-from prefpairs.engine.candidate_reader import (
+from prefpairs.engine.inputs.candidate_reader import (
     CandidateInput,
     CandidateReader,
     PairReceiver,
@@ -17,9 +16,10 @@ from prefpairs.engine.candidate_reader import (
     reading_inputs,
     with_origin,
 )
-from prefpairs.engine.index_lines import IndexWorkers, LineIndexer
 from prefpairs.engine.native import Core, core_for
 from prefpairs.engine.processes import processes_for
+from prefpairs.engine.store.candidate_columns import CandidateColumns
+from prefpairs.engine.store.index_lines import IndexWorkers, LineIndexer
 from prefpairs.errors import InputChanged
 from prefpairs.fields.row_outcome import RowOutcome, read_candidate
 from prefpairs.files.fetch_records import Cache, RecordFetcher, RecordFile
@@ -33,7 +33,7 @@ from prefpairs.plan import PairPlan
 from prefpairs.sources.base import Native
 
 if TYPE_CHECKING:
-    from prefpairs.engine.ranking import RankedGroup
+    from prefpairs.engine.store.ranking import RankedGroup
 
 _WORTH_A_WORKER = 1 << 24
 """Bytes from which a worker saves time: reading 16 MB takes 30 ms, a fork 10."""
@@ -56,7 +56,7 @@ class Candidates:
         self, groups: Iterable[int], plan: PairPlan, ledger: Ledger
     ) -> "Iterator[RankedGroup]":
         """The members of each group that compete, best first; those that do not are counted."""
-        from prefpairs.engine.ranking import RankedGroup, competing_members
+        from prefpairs.engine.store.ranking import RankedGroup, competing_members
 
         columns, keys = self.columns, self.columns.group_keys()
         for group in groups:
@@ -219,7 +219,7 @@ class CandidateStore(Candidates):
         self, core: Core, file: Any, given: CandidateInput, threads: int, reader: CandidateReader
     ) -> None:
         """Index a file of lines by the native core."""
-        from prefpairs.engine.native_index import NativeIndexer
+        from prefpairs.engine.store.native_index import NativeIndexer
 
         passed, progress = None, reader.ledger.progress
         if given.opened.content is None:

@@ -6,8 +6,8 @@ from functools import lru_cache
 from itertools import islice
 from math import isnan, nan
 
-from prefpairs.engine.candidate_store import Candidates, Numbers
-from prefpairs.engine.ranking import RankedGroup, competing_members
+from prefpairs.engine.store.candidate_store import Candidates, Numbers
+from prefpairs.engine.store.ranking import RankedGroup, competing_members
 from prefpairs.errors import TooManyPairs
 from prefpairs.ledger import Activity, Ledger, Step
 from prefpairs.model.identity import canonical_json

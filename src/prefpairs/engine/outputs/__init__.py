@@ -1,0 +1,1 @@
+"""What a run leaves: datasets, their manifest, and what may be replaced."""

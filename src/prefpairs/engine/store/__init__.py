@@ -1,0 +1,1 @@
+"""Candidates as columns: filled from lines, ranked, and decided group by group."""
