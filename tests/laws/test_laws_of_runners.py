@@ -29,6 +29,7 @@ STRATEGIES: tuple[list[str], ...] = (
     ["--drop-rows", "conflicting_scores", "--lower-is-better"],
 )
 SAMPLES = Path(__file__).parents[2] / "sample_data"
+MODEL = Path(__file__).parents[1] / "cases" / "export" / "tokens" / "model"
 
 DIVISIONS = (("3KB", 1), ("40KB", 7), ("5MB", 2), ("1GB", 64))
 
@@ -445,6 +446,17 @@ def test_export(target: str, engine: str, tmp_path: Path) -> None:
     expected = locally(words, tmp_path, engine)
     assert len(expected[0]["train"]) > 10_000
     assert in_steps(words, tmp_path, engine, ("20KB", None)) == expected
+
+
+@pytest.mark.parametrize("words", [["--max-tokens", "200"], ["--pad-to", "700"]])
+def test_export_to_tokens(words: list[str], tmp_path: Path) -> None:
+    """The tokenizer cuts and pads the same in each step, and what is too long is counted once."""
+    words = ["export", "--to", "tokens", "--tokenizer", str(MODEL), *words]
+    words += ["--lossy", "flatten", *write_pairs(tmp_path, seed=6)]
+    expected = locally(words, tmp_path, "1")
+    assert len(expected[0]["train"]) > 10_000
+    assert json.loads(expected[1])["stages"]["export"]["dropped"]["too_many_tokens"]
+    assert in_steps(words, tmp_path, "1", ("20KB", None)) == expected
 
 
 @pytest.mark.parametrize("engine", ENGINES)
