@@ -14,7 +14,7 @@ from prefpairs.cli.terminal.safe_text import plural, printable, write_stderr
 from prefpairs.driver import summary_of
 from prefpairs.engine.pairs.pair_io import in_reading_order
 from prefpairs.engine.runners.distributable import DISTRIBUTABLE, check_distributable
-from prefpairs.engine.runners.finish import check_folder, finish
+from prefpairs.engine.runners.finish import check_folder, check_no_finish_is_open, finish
 from prefpairs.engine.runners.rounds import Round, rounds_of
 from prefpairs.engine.runners.step_plan import (
     Work,
@@ -60,6 +60,7 @@ def planned(plan: Plan) -> Work:
     results = os.path.realpath(plan.write.out_dir or "")
     steps = step_plan(plan, typed_command(), os.getcwd())
     if read_step_plan(results) != steps:
+        check_no_finish_is_open(plan)
         write_step_plan(results, steps)
     return Work(results, steps, plan)
 

@@ -8,8 +8,11 @@ import msgspec
 import pytest
 
 from forked_prefpairs import Done, run_text
+from prefpairs.cli.run_in_steps import work_in
+from prefpairs.engine.runners import finish as finish_module
 from prefpairs.engine.runners import step_plan as steps_module
 from prefpairs.engine.runners.step_plan import WORK, step_plan
+from prefpairs.ledger import Ledger
 from prefpairs.plan import Plan, ReadPlan
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
@@ -223,6 +226,96 @@ def test_files_of_others_are_left_alone(folder: Path) -> None:
     well(folder, *PAIR, "--force", "rows.jsonl")
     do_all(folder)
     assert (folder / "out" / "thesis.txt").read_text() == "mine"
+
+
+RECIPE = '[read]\ninputs = "rows.jsonl"\n[pair]\norder = "key"\n'
+
+
+def plan_recipe(folder: Path, name: str, *words: str) -> Done:
+    """Plan the steps of a recipe."""
+    (folder / name).write_text(RECIPE)
+    ways = ("--runner", "shards", "--set", "write.out_dir=out")
+    return prefpairs(folder, "run", name, *ways, *words)
+
+
+def test_results_of_another_recipe_are_not_replaced(folder: Path) -> None:
+    """Neither another recipe nor a command without one replaces them, unless with --force."""
+    assert plan_recipe(folder, "a.toml").returncode == 0
+    do_all(folder)
+    before = {path: path.read_bytes() for path in (folder / "out").iterdir()}
+    for done in (plan_recipe(folder, "b.toml"), prefpairs(folder, *PAIR, "rows.jsonl")):
+        assert done.returncode == 2
+        assert "out/manifest.json is the manifest of ../a.toml" in done.stderr
+    assert {path: path.read_bytes() for path in (folder / "out").iterdir()} == before
+    assert plan_recipe(folder, "a.toml", "--set", "pair.min_gap=2").returncode == 0
+    assert plan_recipe(folder, "b.toml", "--force").returncode == 0
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "part-00000-of-00001.jsonl"])
+def test_files_of_others_with_names_of_ours_are_not_replaced(name: str, folder: Path) -> None:
+    """The name of a file does not tell who wrote it."""
+    well(folder, *PAIR, "rows.jsonl")
+    do_all(folder)
+    (folder / "out" / name).write_text('{"mine": 1}\n')
+    assert name in refused(folder, *PAIR, "rows.jsonl")
+    well(folder, *PAIR, "--force", "rows.jsonl")
+
+
+def test_files_that_come_while_steps_are_done_are_not_replaced(folder: Path) -> None:
+    """The folder is checked once more before results are put into place."""
+    well(folder, *PAIR, "rows.jsonl")
+    well(folder, "shards", "1", "out")
+    well(folder, "shards", "2", "out")
+    (folder / "out" / "manifest.json").write_text('{"mine": 1}\n')
+    assert "out/manifest.json is there" in refused(folder, "shards", "finish", "out")
+    assert not [*(folder / "out").glob("part-*")]
+
+
+def interrupt_finish(folder: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    """Begin to finish, and end at the first call of a function."""
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(finish_module, call, end)
+    with pytest.raises(KeyboardInterrupt):
+        finish_module.finish(work_in("out"), Ledger(), dict)
+
+
+@pytest.mark.parametrize("call", ["remove_file", "write_file"])
+def test_the_same_command_goes_on_after_an_interrupted_finish(
+    call: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it put into place is its own, and what it still had to remove is removed."""
+    well(folder, *PAIR, "--parts", "3", "rows.jsonl")
+    do_all(folder)
+    words = (*PAIR, "--parts", "2", "rows.jsonl")
+    well(folder, *words)
+    well(folder, "shards", "1", "out")
+    well(folder, "shards", "2", "out")
+    interrupt_finish(folder, monkeypatch, call)
+    problem = refused(folder, *words, "--min-gap", "2")
+    assert "`prefpairs shards finish out` completes it" in problem
+    well(folder, *words)
+    well(folder, "shards", "finish", "out")
+    parts = [f"part-0000{number}-of-00002.jsonl" for number in range(2)]
+    assert sorted(path.name for path in (folder / "out").iterdir()) == ["manifest.json", *parts]
+
+
+def test_parts_of_an_earlier_run_go_after_its_manifest_went(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A finish that is interrupted between them knows them when it is repeated."""
+    well(folder, *PAIR, "--parts", "3", "rows.jsonl")
+    do_all(folder)
+    well(folder, *PAIR, "--parts", "2", "rows.jsonl")
+    well(folder, "shards", "1", "out")
+    well(folder, "shards", "2", "out")
+    interrupt_finish(folder, monkeypatch, "remove_file")
+    (folder / "out" / "manifest.json").unlink()
+    well(folder, "shards", "finish", "out")
+    assert len([*(folder / "out").glob("part-*")]) == 2
 
 
 def test_parts_that_are_read_are_not_replaced(folder: Path) -> None:

@@ -154,19 +154,24 @@ class ManifestWriter:
 
     def _refuse_strange(self) -> None:
         """Raise if what would be replaced is no manifest, or that of another recipe."""
-        path, recipe = self._plan.path, self._plan.recipe
-        if path is None or self._destination.force or not exists(path):
-            return
-        elsewhere = "[write] manifest = FILE names another place, --force replaces it"
-        try:
-            found = read_manifest(path)
-        except BadInput:
-            raise UsageError(f"{path} is there, and is no manifest", elsewhere) from None
-        if found.recipe is None:
-            return
-        of = os.path.join(os.path.dirname(os.path.realpath(path)), found.recipe.path)
-        if os.path.realpath(of) != os.path.realpath(recipe):
-            raise UsageError(f"{path} is the manifest of {found.recipe.path}", elsewhere)
+        if self._plan.path is not None and not self._destination.force:
+            elsewhere = "[write] manifest = FILE names another place, --force replaces it"
+            refuse_other_manifest(self._plan.path, self._plan.recipe, elsewhere)
+
+
+def refuse_other_manifest(path: str, recipe: str | None, hint: str) -> None:
+    """Raise if a file is no manifest, or that of another recipe than the one that replaces it."""
+    if not exists(path):
+        return
+    try:
+        found = read_manifest(path)
+    except BadInput:
+        raise UsageError(f"{path} is there, and is no manifest", hint) from None
+    if found.recipe is None:
+        return
+    of = os.path.join(os.path.dirname(os.path.realpath(path)), found.recipe.path)
+    if recipe is None or os.path.realpath(of) != os.path.realpath(recipe):
+        raise UsageError(f"{path} is the manifest of {found.recipe.path}", hint)
 
 
 def _is_text(path: str) -> bool:

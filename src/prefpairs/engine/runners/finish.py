@@ -4,10 +4,20 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from shlex import quote
 from typing import Any
 
+import msgspec
+
 from prefpairs import __version__
-from prefpairs.engine.outputs.manifest import FileModel, ManifestModel, read_manifest, tables_told
+from prefpairs.engine.outputs.manifest import (
+    FileModel,
+    ManifestModel,
+    read_manifest,
+    refuse_other_manifest,
+    tables_told,
+)
+from prefpairs.engine.outputs.overwrite_guard import is_row, is_signed, refuse_strangers
 from prefpairs.engine.outputs.required_counts import read_gates
 from prefpairs.engine.runners.count_steps import count_all
 from prefpairs.engine.runners.index_candidates import bad_rows_name
@@ -27,6 +37,8 @@ from prefpairs.plan import Plan
 
 _NOT_COUNTED = ("identity", "inputs", "passed_over", "notes")
 _MOST_NAMES = 3
+_ELSEWHERE = "name another directory; --force replaces it"
+_PLACED = "placed.json"
 _PART = re.compile(r"[a-z]+-[0-9]+-of-[0-9]+\.jsonl")
 
 Counts = Callable[[], Mapping[str, Any]]
@@ -68,12 +80,32 @@ def check_folder(plan: Plan) -> None:
         if _PART.fullmatch(name) and os.path.realpath(os.path.join(folder, name)) in inputs:
             problem = f"--out-dir {folder}: its {name} is an input, which the results would replace"
             raise UsageError(problem, "name another directory")
-    ours = {WORK, os.path.basename(steps_in(folder).removed), MANIFEST, *_outputs(folder)}
+    if plan.write.force:
+        return
+    recipe = None if plan.manifest is None else plan.manifest.recipe
+    refuse_other_manifest(os.path.join(folder, MANIFEST), recipe, _ELSEWHERE)
+    placed = _placed(folder)
+    listed = [] if placed else _outputs(folder)
+    ours = {WORK, os.path.basename(steps_in(folder).removed), MANIFEST, *listed, *placed}
     strange = [name for name in names_in(folder) if name not in ours]
-    if strange and not plan.write.force:
+    if strange:
         names = ", ".join(strange[:_MOST_NAMES]) + (", ..." if len(strange) > _MOST_NAMES else "")
         problem = f"--out-dir {folder}: prefpairs did not write what is in it ({names})"
         raise UsageError(problem, "name a new directory, or leave those files in it with --force")
+    refuse_strangers(folder, dict.fromkeys(listed, _shows_that_it_is_ours))
+
+
+def check_no_finish_is_open(plan: Plan) -> None:
+    """Raise if another run has put only some of its results into the folder."""
+    folder = plan.write.out_dir
+    assert folder is not None
+    if _placed(folder) and not plan.write.force:
+        problem = f"--out-dir {folder}: another run has put only some of its results there"
+        raise UsageError(problem, f"`prefpairs shards finish {quote(folder)}` completes it")
+
+
+def _shows_that_it_is_ours(begin: bytes) -> bool:
+    return is_row(begin) or is_signed(begin)
 
 
 def _outputs(folder: str) -> list[str]:
@@ -84,12 +116,26 @@ def _outputs(folder: str) -> list[str]:
     return []
 
 
+def _placed(folder: str) -> list[str]:
+    """The results that a call that did not end has begun to replace, and those it puts there."""
+    content = steps_in(folder).read(_PLACED)
+    return [] if content is None else msgspec.json.decode(content, type=list[str])
+
+
 def _replace_results(work: Work, written: Sequence[tuple[str, Written]]) -> None:
-    """Move all parts to their place, and remove those of an earlier run."""
+    """Move all parts to their place, and remove those of an earlier run.
+
+    What an earlier run wrote is noted first: a call that is killed leaves no manifest to tell.
+    """
     folder = work.results
-    old = {*_outputs(folder)} - {file.name for _, file in written}
+    names = {file.name for _, file in written}
+    placed = _placed(folder)
+    if not placed:
+        check_folder(work.plan)
+        placed = sorted({*_outputs(folder), *names})
+        steps_in(folder).write(_PLACED, msgspec.json.encode(placed))
     remove_file(os.path.join(folder, MANIFEST))
-    for name in old:
+    for name in {*placed} - names:
         remove_file(os.path.join(folder, name))
     for step, file in written:
         path = os.path.join(folder, file.name)
