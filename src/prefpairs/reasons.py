@@ -72,6 +72,8 @@ NOTICES = {
     "not_joined": "no row of a --join file has the same key (--on)",
     "annotators_differ": "annotators preferred opposite answers; the label for all of them decides",
     "inserted_turn": "an answer contains an assistant turn that its model did not write",
+    "end_unknown": "nothing tells whether the answer was truncated: its text has no end-of-turn "
+    "token; --tokenizer FILE looks at its last token, if the log has tokens",
     "tools_of_group": "a rollout that names no tools has those of the other rollouts in its group",
     "prompt_in_response": "a response that began with its prompt was read without it",
     "leading_turn_moved": "turns before the model's first turn were moved into the prompt",

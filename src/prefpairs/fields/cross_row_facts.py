@@ -14,6 +14,9 @@ from prefpairs.fields.field_names import MAYBE_REFERENCE, NAMES
 Fact = tuple[str, ...]
 """The kind of a fact, and what it says."""
 
+LOG_OF = "log of"
+"""The kind of the fact that a rollout is of training, or of validation."""
+
 _MOST_KEYS = 20
 _MOST_CHOICES = 3
 _MOST_SEEN = 4096
@@ -141,6 +144,8 @@ class CrossRowFacts:
             self._check_turns(fact[1])
         elif kind == "scored by":
             self._check_scores()
+        elif kind == LOG_OF:
+            self._check_logs()
 
     def _guessed(self, what: str) -> list[str]:
         return [name for of, name in self.of("guessed") if of == what]
@@ -189,6 +194,15 @@ class CrossRowFacts:
             quoted = " and ".join(f'"{name}"' for name in names)
             problem = f"the rows have several scores, {quoted}: which of them counts?"
             raise TwoReadings(problem, [("--score", name) for name in names])
+
+    def _check_logs(self) -> None:
+        """Raise if rollouts of training and validation, whose rewards may differ, could compete."""
+        if len(self.of(LOG_OF)) > 1:
+            problem = (
+                "the logs are of training and of validation, whose rewards may differ: name the "
+                "files of one kind, or say whether rollouts of both compete"
+            )
+            raise TwoReadings(problem, [("--group-by", by) for by in ("file", "prompt")])
 
     def _check_turns(self, name: str) -> None:
         """Raise for prompts of later turns, whose earlier turns are in other rows."""

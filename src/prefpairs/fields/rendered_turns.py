@@ -32,6 +32,15 @@ def without_end(text: str) -> str:
     return _AT_END.sub("", text)
 
 
+def ends_turn(text: str) -> bool:
+    """Whether a text ends in a token that ends a turn.
+
+    >>> ends_turn("4<|im_end|>"), ends_turn("4")
+    (True, False)
+    """
+    return _AT_END.search(text) is not None
+
+
 def turns_in(asked: str, said: str) -> list[str]:
     r"""The turns in a rendered answer, which are the model's and the environment's in turn.
 

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from prefpairs.errors import BadField
+from prefpairs.fields.cross_row_facts import LOG_OF
 from prefpairs.fields.make_candidate import Answer, add_candidate
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.fields.rendered_turns import conversation, note_on_prompts
+from prefpairs.fields.rendered_turns import conversation, ends_turn, note_on_prompts
 from prefpairs.fields.rollout_tokens import RolloutTokens, read_mask, read_masked
 from prefpairs.fields.row_outcome import RowOutcome, Unusable, begin_row, drop_unless_kept
 from prefpairs.model.candidate import read_index
@@ -58,7 +59,15 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
         add_candidate(_answer(row, options, reading.noticed), options, label, reading)
     except Unusable as loss:
         reading.lost.append(loss.reason)
+        return reading
+    if options.group_by == "auto":
+        reading.facts = ((LOG_OF, "training" if _is_training(row) else "validation"),)
     return reading
+
+
+def _is_training(row: Row) -> bool:
+    """Whether the turns have no roles."""
+    return not any(isinstance(turn, dict) for turn in row["content"])
 
 
 def _alone(value: Any) -> Any:
@@ -69,6 +78,7 @@ def _alone(value: Any) -> Any:
 def _answer(row: Row, options: ReadOptions, noticed: list[str]) -> Answer:
     drop_unless_kept(options, masked=row.get("sample_loss_mask") == 0)
     texts, spoken, tokens = _turns(row)
+    _check_end(texts, spoken, tokens, options, noticed)
     score = "filtered_rewards" if "filtered_rewards" in row else "rewards"
     agent = row.get("agent_ref")
     asked, said, rendered = conversation(texts, spoken, options, noticed)
@@ -108,6 +118,28 @@ def _turns(row: Row) -> tuple[list[str], Sequence[int], RolloutTokens | None]:
     if not any(mask):
         raise Unusable("empty_answer")
     return texts, _spoken(texts, mask), read_masked(row.get("token_ids"), mask, "token_ids")
+
+
+def _check_end(
+    texts: list[str],
+    spoken: Sequence[int],
+    tokens: RolloutTokens | None,
+    options: ReadOptions,
+    noticed: list[str],
+) -> None:
+    """Raise if the model did not end its last turn, which its tokens tell, or other turns of it.
+
+    NeMo RL leaves special tokens out of the texts of most rollouts.
+    """
+    if ends_turn(texts[spoken[-1]]):
+        return
+    if tokens is not None and options.decoder is not None:
+        cut_off = tokens.ids[-1] not in options.decoder.special
+    else:
+        cut_off = any(ends_turn(texts[place]) for place in spoken)
+        if not cut_off:
+            noticed.append("end_unknown")
+    drop_unless_kept(options, incomplete=cut_off)
 
 
 def _text(value: Any, place: int) -> str:

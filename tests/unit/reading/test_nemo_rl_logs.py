@@ -1,12 +1,14 @@
 """Rollouts in NeMo RL's logs to candidates: one test per rule."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from prefpairs.chat.unrender import Unrenderer
-from prefpairs.errors import BadField
+from prefpairs.errors import BadField, TwoReadings
+from prefpairs.fields.cross_row_facts import CrossRowFacts
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.sources.detect import source_of
@@ -56,7 +58,7 @@ def test_a_row_is_a_candidate() -> None:
         ([ASKED, "A", "Environment: right"], "00110", ASKED, ["A"]),
         ([SYSTEM, ASKED, "A"], "0011", SYSTEM + ASKED, ["A"]),
         ([SYSTEM, ASKED, "A", "seen"], "001100 ", SYSTEM + ASKED, ["A"]),
-        ([ASKED, "A<|im_end|>", SEEN, "B"], "00110111", ASKED, ["A", SEEN, "B"]),
+        ([ASKED, "A<|im_end|>", SEEN, "B<|im_end|>"], "00110111", ASKED, ["A", SEEN, "B"]),
         ([ASKED, "A", SEEN, "B", "seen"], "001101110 ", ASKED, ["A", SEEN, "B"]),
     ],
 )
@@ -110,6 +112,64 @@ def test_logs_without_a_mask() -> None:
     (found,) = _read(row).kept
     assert isinstance(found.response, list)
     assert [turn["role"] for turn in found.response] == ["assistant", "user", "assistant"]
+
+
+class _Decoder:
+    """A tokenizer whose token 9 is special."""
+
+    special = frozenset({9})
+    size = 100
+
+    def text(self, ids: Sequence[int]) -> str:
+        """Not needed: rows have texts."""
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("texts", "mask", "lost", "noticed"),
+    [
+        ([ASKED, "A<|im_end|>"], "00011", [], []),
+        ([ASKED, "A"], "00011", [], []),
+        ([ASKED, "A"], "0001", ["incomplete"], []),
+        ([ASKED, "A", "seen"], "000110", [], []),
+        ([ASKED, "A", "seen"], "000100", ["incomplete"], []),
+    ],
+)
+def test_a_truncated_answer_by_its_last_token(
+    texts: list[str], mask: str, lost: list[str], noticed: list[str]
+) -> None:
+    """With a tokenizer, an answer that does not end in a special token was truncated."""
+    reading = _read(_train(texts, mask), decoder=_Decoder())
+    assert (reading.lost, reading.noticed) == (lost, noticed)
+    kept = _read(_train(texts, mask), decoder=_Decoder(), keep_rows=frozenset({"incomplete"}))
+    assert len(kept.kept) == 1
+
+
+def test_a_truncated_answer_by_other_turns() -> None:
+    """If earlier turns have an end token, an answer without one was truncated."""
+    row = _train([ASKED, "A<|im_end|>", SEEN, "B"], "00110111")
+    assert _read(row).lost == ["incomplete"]
+    turns = ("user", ASKED), ("assistant", "A<|im_end|>"), ("user", ASKED), ("assistant", "B")
+    assert _read(_val(*turns)).lost == ["incomplete"]
+
+
+def test_an_end_that_nothing_tells() -> None:
+    """NeMo RL leaves special tokens out of most texts: then the user is told."""
+    assert _read(_train([ASKED, "A"], "011")).noticed == ["end_unknown"]
+    assert _read(_val(("user", ASKED), ("assistant", "A"))).noticed == ["end_unknown"]
+    assert not _read(_val(("user", ASKED), ("assistant", "A<|im_end|>"))).noticed
+
+
+def test_training_and_validation_together() -> None:
+    """Their rewards may differ, so the user must say whether they compete."""
+    rows = _train([ASKED, "A"], "011"), _val(("user", ASKED), ("assistant", "A"))
+    facts = CrossRowFacts()
+    facts.add(_read(rows[0]).facts)
+    facts.add(_read(rows[0]).facts)
+    with pytest.raises(TwoReadings, match="of training and of validation"):
+        facts.add(_read(rows[1]).facts)
+    for by in ("file", "prompt"):
+        assert not _read(rows[1], group_by=by).facts
 
 
 def test_validation() -> None:
