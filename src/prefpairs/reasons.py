@@ -7,6 +7,8 @@ LOSSES = {
     "masked": "masked out of training (mask_sample, or an action_mask of zeros)",
     "failed": "the rollout failed, as its program recorded, so its score means nothing",
     "incomplete": "the answer was truncated, as its program recorded",
+    "unknown_end": "the answer ended for a reason that its format does not define, so it may be "
+    "truncated",
     "other_agent": "another agent than the trained one spoke, such as a judge or simulated user",
     "branched": "the conversation has several ends (it was compacted or rewritten on the way), so "
     "no single prompt leads to what was scored",
@@ -51,6 +53,7 @@ SWITCHABLE = (
     "masked",
     "failed",
     "incomplete",
+    "unknown_end",
     "placeholder",
     "no_score",
     UNFINISHED,
@@ -72,8 +75,7 @@ NOTICES = {
     "not_joined": "no row of a --join file has the same key (--on)",
     "annotators_differ": "annotators preferred opposite answers; the label for all of them decides",
     "inserted_turn": "an answer contains an assistant turn that its model did not write",
-    "end_unknown": "nothing tells whether the answer was truncated: its text has no end-of-turn "
-    "token; --tokenizer FILE looks at its last token, if the log has tokens",
+    "end_not_recorded": "nothing tells whether the answer was truncated",
     "tools_of_group": "a rollout that names no tools has those of the other rollouts in its group",
     "prompt_in_response": "a response that began with its prompt was read without it",
     "leading_turn_moved": "turns before the model's first turn were moved into the prompt",

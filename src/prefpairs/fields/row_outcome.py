@@ -7,6 +7,7 @@ from prefpairs.errors import BadField
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import Candidate, candidate_of
 from prefpairs.model.json_codec import decode, decode_counting
+from prefpairs.model.marks import end_of
 from prefpairs.model.pair import Pair
 
 
@@ -76,3 +77,12 @@ def drop_unless_kept(options: ReadOptions, **unfit: object) -> None:
     for reason, applies in unfit.items():
         if applies and reason not in options.keep_rows:
             raise Unusable(reason)
+
+
+def check_end(reason: object, options: ReadOptions, noticed: list[str]) -> None:
+    """Raise unless an answer is complete, by its finish reason; notice one without a reason."""
+    end = end_of(reason)
+    if end is None:
+        noticed.append("end_not_recorded")
+    elif end != "done":
+        drop_unless_kept(options, **{end: True})

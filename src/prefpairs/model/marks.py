@@ -5,7 +5,7 @@ Marks are kept in the meta of candidates and pairs, under names of their own.
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 _CUT_OFF = frozenset(
     {
@@ -30,6 +30,31 @@ def says_cut_off(value: Any) -> bool:
     if isinstance(value, dict):
         return any(map(says_cut_off, value.values()))
     return value is True or (isinstance(value, str) and value.lower() in _CUT_OFF)
+
+
+_DONE = frozenset(
+    {
+        *("stop", "eos", "eos_token", "stop_sequence", "stop_token", "end_turn", "tool_calls"),
+        *("tool_use", "function_call", "completed", "complete", "done"),
+    }
+)
+_FAILED = frozenset({"error", "abort", "aborted", "cancelled", "content_filter", "failed"})
+
+End = Literal["done", "incomplete", "failed", "unknown_end"]
+
+
+def end_of(reason: Any) -> End | None:
+    """How an answer ended, by its finish reason; None if that is not recorded.
+
+    >>> end_of("stop"), end_of("length"), end_of("abort"), end_of("new_limit"), end_of(None)
+    ('done', 'incomplete', 'failed', 'unknown_end', None)
+    """
+    if reason is None or reason == "":
+        return None
+    if says_cut_off(reason):
+        return "incomplete"
+    known = reason.lower() if isinstance(reason, str) else ""
+    return "failed" if known in _FAILED else "done" if known in _DONE else "unknown_end"
 
 
 _NO_ERROR = frozenset({"", "none", "null", "nan", "false", "no error"})

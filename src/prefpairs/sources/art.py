@@ -14,13 +14,12 @@ from prefpairs.fields.row_outcome import (
     RowOutcome,
     Unusable,
     begin_row,
-    drop_unless_kept,
+    check_end,
     objects_in,
 )
 from prefpairs.model.candidate import read_tools
 from prefpairs.model.identity import digest
 from prefpairs.model.json_codec import decode_object
-from prefpairs.model.marks import says_cut_off
 from prefpairs.model.message import Message, read_message
 from prefpairs.sources.base import RecordReader, Source
 
@@ -81,7 +80,7 @@ def _tools(trajectories: Sequence[Row]) -> tuple[list[list[Any] | None], list[An
 def _answer(trajectory: Row, field: str, options: ReadOptions, noticed: list[str]) -> Answer:
     if trajectory.get("additional_histories"):
         raise Unusable("branched")
-    turns = _turns(trajectory, field, options)
+    turns = _turns(trajectory, field, options, noticed)
     own = [place for place, (_, trained) in enumerate(turns) if trained]
     if not own:
         raise Unusable("no_response")
@@ -97,21 +96,23 @@ def _answer(trajectory: Row, field: str, options: ReadOptions, noticed: list[str
     )
 
 
-def _turns(trajectory: Row, field: str, options: ReadOptions) -> list[tuple[Message, bool]]:
+def _turns(
+    trajectory: Row, field: str, options: ReadOptions, noticed: list[str]
+) -> list[tuple[Message, bool]]:
     """The messages of a trajectory, each with whether it is the model's own and trained on."""
     name = "messages_and_choices" if "messages_and_choices" in trajectory else "messages"
     turns: list[tuple[Message, bool]] = []
-    cut_off = False
+    ended: Any = "stop"
     for place, given in enumerate(objects_in(trajectory, name)):
         where = f"{field}.{name}.{place}"
         if "finish_reason" in given and "message" in given:
             turns.append((read_message(given["message"], f"{where}.message"), True))
-            cut_off = says_cut_off(given["finish_reason"])
+            ended = given["finish_reason"]
         else:
             turns.append((read_message(given, where), given.get("trainable") is True))
             if given.get("trainable") not in (None, True, False):
                 raise BadField(f"{where}.trainable", given["trainable"], "true or false")
-    drop_unless_kept(options, incomplete=cut_off)
+    check_end(ended, options, noticed)
     return turns
 
 

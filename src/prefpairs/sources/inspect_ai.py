@@ -17,6 +17,7 @@ from prefpairs.fields.row_outcome import (
     RowOutcome,
     Unusable,
     begin_row,
+    check_end,
     drop_unless_kept,
     objects_in,
 )
@@ -32,7 +33,6 @@ Row = dict[str, Any]
 _HEADER = "header.json"
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """What Inspect's own grades count as: correct, partially correct, incorrect, no answer."""
-_CUT_OFF = ("max_tokens", "model_length")
 _ATTACHMENT = re.compile(r"(?:attachment|tc)://([0-9a-f]{32})")
 _OF_SAMPLES = frozenset({"epoch", "input", "target", "messages"})
 
@@ -64,7 +64,7 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
         if not isinstance(one, dict):
             raise BadField(f"samples.{place}", one, "an object")
         try:
-            _check_fit(one, options)
+            _check_fit(one, options, reading.noticed)
             answer = _answer(header, one, options)
         except Unusable as loss:
             reading.lost.append(loss.reason)
@@ -73,19 +73,20 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
     return reading
 
 
-def _check_fit(sample: Row, options: ReadOptions) -> None:
+def _check_fit(sample: Row, options: ReadOptions, noticed: list[str]) -> None:
     """Raise the first reason why this sample should not be trained on.
 
     Samples that met a limit are scored all the same, and a log may be a success although some of
     its samples failed.
     """
-    stopped = look_up(sample, "output.choices.0.stop_reason")
     errors = sample.get("error"), sample.get("invalidation"), look_up(sample, "output.error")
     drop_unless_kept(
         options,
-        failed=stopped == "content_filter" or any(one and one is not MISSING for one in errors),
-        incomplete=sample.get("limit") or stopped in _CUT_OFF,
+        failed=any(one and one is not MISSING for one in errors),
+        incomplete=sample.get("limit"),
     )
+    stopped = look_up(sample, "output.choices.0.stop_reason")
+    check_end(None if stopped in (MISSING, "unknown") else stopped, options, noticed)
 
 
 def _answer(header: Row, sample: Row, options: ReadOptions) -> Answer:

@@ -138,7 +138,7 @@ def _check_end(
     else:
         cut_off = any(ends_turn(texts[place]) for place in spoken)
         if not cut_off:
-            noticed.append("end_unknown")
+            noticed.append("end_not_recorded")
     drop_unless_kept(options, incomplete=cut_off)
 
 

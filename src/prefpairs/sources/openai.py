@@ -13,8 +13,9 @@ from prefpairs.fields.choose_field import has_content
 from prefpairs.fields.field_names import OUTPUTS
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.responses_api import chat_of, prompt_of, tools_of
-from prefpairs.fields.row_outcome import RowOutcome, Unusable, begin_row, drop_unless_kept
+from prefpairs.fields.row_outcome import RowOutcome, Unusable, begin_row, check_end
 from prefpairs.model.json_codec import decode_object
+from prefpairs.model.marks import end_of
 from prefpairs.model.path import MISSING, look_up
 from prefpairs.sources.base import RecordReader, Source
 from prefpairs.sources.generic import read_row
@@ -33,7 +34,6 @@ _REQUEST = "body"
 """What the batch input calls a request."""
 _PROMPTS = ("messages", "prompt")
 _OK = 200
-_FILTERED = "content_filter"
 _UNFINISHED = ("cancelled", "in_progress", "queued")
 
 
@@ -98,9 +98,12 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
         return reading
     number = 1 if found.kind == _RESPONSE else len(look_up(row, found.within("choices")))
     try:
-        _check_status(row, found, options)
+        if found.kind == _RESPONSE:
+            status = look_up(row, found.within("status"))
+            status = "incomplete" if status in _UNFINISHED else status
+            check_end(None if status is MISSING else status, options, reading.noticed)
         _check_order(row, found, options)
-        row = _with_messages(row, found)
+        row = _with_messages(row, found, options, reading.noticed)
     except Unusable as loss:
         reading.lost.append(loss.reason)
         return reading
@@ -115,13 +118,6 @@ def _failed(row: Row) -> bool:
     """Whether the outcome of a request is an error."""
     status = look_up(row, f"{_RESPONSE}.status_code")
     return _is_of_batch(row) and (bool(row.get("error")) or status not in (_OK, MISSING))
-
-
-def _check_status(row: Row, found: _Found, options: ReadOptions) -> None:
-    """Raise if a response failed, or was read before it was complete."""
-    if found.kind == _RESPONSE:
-        status = look_up(row, found.within("status"))
-        drop_unless_kept(options, failed=status == "failed", incomplete=status in _UNFINISHED)
 
 
 def _check_order(row: Row, found: _Found, options: ReadOptions) -> None:
@@ -146,8 +142,8 @@ def _named(row: Row, found: _Found, options: ReadOptions) -> ReadOptions:
     requests = [f"{_REQUEST}.{name}" for name in _PROMPTS]
     asked = [path for path in requests if look_up(row, path) is not MISSING]
     finished = look_up(row, found.within("choices[].finish_reason"))
-    filtered = isinstance(finished, list) and _FILTERED in finished
-    unfit = {"incomplete", *(["failed"] if filtered else [])} - options.keep_rows
+    failed = isinstance(finished, list) and "failed" in map(end_of, finished)
+    unfit = {"incomplete", *(["failed"] if failed else [])} - options.keep_rows
     return replace(
         options,
         prompt=options.prompt or next(iter(asked), None),
@@ -156,8 +152,8 @@ def _named(row: Row, found: _Found, options: ReadOptions) -> ReadOptions:
     )
 
 
-def _with_messages(row: Row, found: _Found) -> Row:
-    """The row, with the items of the Responses API as messages."""
+def _with_messages(row: Row, found: _Found, options: ReadOptions, noticed: list[str]) -> Row:
+    """The row, with the items of the Responses API as messages, and marks of unfit choices."""
     request = row.get(_REQUEST)
     if isinstance(request, dict) and "input" in request:
         others = {key: request[key] for key in request if key not in ("input", "instructions")}
@@ -167,15 +163,21 @@ def _with_messages(row: Row, found: _Found) -> Row:
         }
     if found.kind != _RESPONSE:
         path = found.within("choices")
-        return _with_value(row, path, [*map(_marked, look_up(row, path))])
+        choices = [_marked(choice, options, noticed) for choice in look_up(row, path)]
+        return _with_value(row, path, choices)
     path = found.within("output")
     return _with_value(row, path, chat_of(look_up(row, path), path))
 
 
-def _marked(choice: Any) -> Any:
-    """A choice, marked if a filter took a part of it away."""
-    if isinstance(choice, dict) and choice.get("finish_reason") == _FILTERED:
+def _marked(choice: Any, options: ReadOptions, noticed: list[str]) -> Any:
+    """A choice, marked if a filter took a part of it away, or if it may be truncated."""
+    end = end_of(choice.get("finish_reason")) if isinstance(choice, dict) else "done"
+    if end is None:
+        noticed.append("end_not_recorded")
+    if end == "failed":
         return {**choice, "error": True}
+    if end == "unknown_end" and end not in options.keep_rows:
+        return {**choice, "truncated": True}
     return choice
 
 

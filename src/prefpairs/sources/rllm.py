@@ -1,6 +1,7 @@
 """rLLM: a file of `episodes/<step>/` is an episode, with the trajectories of its agents.
 
-Each step of a trajectory has the whole conversation so far.
+Each step of a trajectory has the whole conversation so far. Episodes that failed have a reward of
+0, and those that met a limit are scored as well.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from prefpairs.fields.row_outcome import (
     RowOutcome,
     Unusable,
     begin_row,
-    drop_unless_kept,
+    check_end,
     objects_in,
 )
 from prefpairs.model.json_codec import decode_object
@@ -21,14 +22,16 @@ from prefpairs.sources.base import RecordReader, Source
 
 Row = dict[str, Any]
 
-_CUT_OFF = frozenset(
-    {
-        "max_turns_exceeded",
-        "max_response_length_exceeded",
-        "max_prompt_length_exceeded",
-        "timeout",
-    }
-)
+_ENDS = {
+    "env_done": "stop",
+    "max_turns_exceeded": "length",
+    "max_response_length_exceeded": "length",
+    "max_prompt_length_exceeded": "length",
+    "timeout": "length",
+    "error": "error",
+    "unknown": None,
+}
+"""The reasons for the end of an episode, as finish reasons."""
 
 
 def looks_like(record: bytes) -> bool:
@@ -46,7 +49,8 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
     row, reading = begin_row(record)
     for place, trajectory in enumerate(objects_in(row, "trajectories")):
         try:
-            _check_fit(row, options)
+            ended = str(row.get("termination_reason") or "unknown")
+            check_end(_ENDS.get(ended, ended), options, reading.noticed)
             answer = _answer(row, trajectory, f"trajectories.{place}", reading.noticed)
         except Unusable as loss:
             reading.lost.append(loss.reason)
@@ -55,15 +59,6 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
     if not reading.kept and not reading.lost:
         reading.row_lost = "failed" if row.get("termination_reason") == "error" else "no_response"
     return reading
-
-
-def _check_fit(row: Row, options: ReadOptions) -> None:
-    """Raise the reason why no trajectory of this episode should be trained on.
-
-    Episodes that failed have a reward of 0, and those that met a limit are scored as well.
-    """
-    ended = str(row.get("termination_reason"))
-    drop_unless_kept(options, failed=ended == "error", incomplete=ended in _CUT_OFF)
 
 
 def _answer(row: Row, trajectory: Row, field: str, noticed: list[str]) -> Answer:

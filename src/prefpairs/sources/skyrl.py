@@ -11,18 +11,17 @@ from prefpairs.errors import BadField
 from prefpairs.fields.make_candidate import Answer, add_candidate
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.rendered_turns import conversation, note_on_prompts, turns_in
-from prefpairs.fields.row_outcome import RowOutcome, Unusable, begin_row, drop_unless_kept
+from prefpairs.fields.row_outcome import RowOutcome, Unusable, begin_row, check_end
 from prefpairs.model.identity import canonical_json, digest
 from prefpairs.model.json_codec import decode_object
-from prefpairs.model.marks import says_cut_off
 from prefpairs.model.message import RENDERED
 from prefpairs.model.number import read_score
 from prefpairs.sources.base import RecordReader, Source
 
 Row = dict[str, Any]
 
-_CUT_OFF = frozenset({"max_turns", "context_length", "timeout", "agent_timeout"})
-_FAILED = frozenset({"error", "abort"})
+_LIMITS = frozenset({"max_turns", "context_length", "timeout", "agent_timeout"})
+"""Reasons to stop that are no finish reasons of a server."""
 
 
 def looks_like(record: bytes) -> bool:
@@ -45,21 +44,13 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
 def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
     row, reading = begin_row(record)
     try:
-        _check_fit(row, options)
+        reason = row.get("stop_reason")
+        limited = isinstance(reason, str) and reason in _LIMITS
+        check_end("length" if limited else reason, options, reading.noticed)
         add_candidate(_answer(row, options, reading.noticed), options, label, reading)
     except Unusable as loss:
         reading.lost.append(loss.reason)
     return reading
-
-
-def _check_fit(row: Row, options: ReadOptions) -> None:
-    """Raise the reason why this rollout should not be trained on, whatever its score."""
-    reason = row.get("stop_reason")
-    drop_unless_kept(
-        options,
-        failed=isinstance(reason, str) and reason in _FAILED,
-        incomplete=says_cut_off(reason) or (isinstance(reason, str) and reason in _CUT_OFF),
-    )
 
 
 def _answer(row: Row, options: ReadOptions, noticed: list[str]) -> Answer:

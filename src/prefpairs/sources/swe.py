@@ -43,10 +43,13 @@ def looks_like(record: bytes) -> bool:
 
 def check_status(status: Any, options: ReadOptions) -> None:
     """Raise if a run did not end by itself: the harness submits what there is at a limit, too."""
-    if status is None or status in _DONE:
+    if status is None:
         return
-    reason = "failed" if status in _FAILED else "incomplete"
-    drop_unless_kept(options, **{reason: True})
+    if not isinstance(status, str):
+        raise BadField("exit_status", status, "text")
+    if status not in _DONE:
+        reason = "failed" if status in _FAILED else "incomplete"
+        drop_unless_kept(options, **{reason: True})
 
 
 def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> RecordReader:
@@ -63,7 +66,7 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
     row, reading = begin_row(record)
     try:
         status = row.get("exit_status")
-        check_status(status if isinstance(status, str) else None, options)
+        check_status(status, options)
         add_candidate(_answer(row, options), options, label, reading)
     except Unusable as loss:
         reading.lost.append(loss.reason)

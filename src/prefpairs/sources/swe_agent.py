@@ -53,7 +53,7 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
     row, reading = begin_row(record)
     try:
         status = look_up(row, "info.exit_status")
-        check_status(status if isinstance(status, str) else None, options)
+        check_status(None if status is MISSING else status, options)
         add_candidate(_answer(row, label, options), options, label, reading)
     except Unusable as loss:
         reading.lost.append(loss.reason)

@@ -25,6 +25,8 @@ from prefpairs.sources.base import RecordReader, Source
 _NAMES = ("task", "run", "step", "tid", "rid", "sid", "uid")
 """The identities that options may name."""
 
+_TRUNCATED = ("prompt_truncated", "response_truncated")
+
 _RENDERED = (
     "prompt_text was rendered by a chat template, and is kept as text; "
     "--prompt-template FILE turns it into messages"
@@ -147,7 +149,9 @@ def _shows_media(row: dict[str, Any]) -> bool:
 def _check_fit(row: dict[str, Any], tokens: RolloutTokens | None, options: ReadOptions) -> None:
     """Raise the reason why this answer should not be trained on."""
     _check_prompt(row)
-    drop_unless_kept(options, incomplete=row.get("truncate_status") == "response_truncated")
+    status = row.get("truncate_status")
+    drop_unless_kept(options, incomplete=status == "response_truncated")
+    drop_unless_kept(options, unknown_end=status not in (None, "", *_TRUNCATED))
     learns = tokens is None or tokens.mask is None or not tokens.mask or any(tokens.mask)
     drop_unless_kept(options, masked=not learns)
 

@@ -16,6 +16,7 @@ from prefpairs.fields.row_outcome import (
     RowOutcome,
     Unusable,
     begin_row,
+    check_end,
     drop_unless_kept,
     objects_in,
 )
@@ -62,6 +63,7 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
     for trace in traces:
         try:
             _check_fit(trace, options, crashed=crashed)
+            _check_last_call(trace, options, reading.noticed)
             answer = _answer(row, trace, reading)
         except Unusable as loss:
             reading.lost.append(loss.reason)
@@ -83,15 +85,15 @@ def _check_fit(trace: Row, options: ReadOptions, *, crashed: bool) -> None:
     ended = trace.get("stop_condition")
     unscored = trace.get("is_timeout") is True and ended != _OUT_OF_TIME
     failed = crashed or ok is not True or unscored
-    drop_unless_kept(options, failed=failed, incomplete=_is_cut_off(trace))
+    drop_unless_kept(options, failed=failed, incomplete=ended in (*_CUT_OFF, _OUT_OF_TIME))
 
 
-def _is_cut_off(trace: Row) -> bool:
-    if trace.get("stop_condition") in (*_CUT_OFF, _OUT_OF_TIME):
-        return True
+def _check_last_call(trace: Row, options: ReadOptions, noticed: list[str]) -> None:
+    """Raise if the model's last call did not end by itself, whatever ended the trace."""
     calls = objects_in(trace, "calls")
     reasons = [call.get("finish_reason") for call in calls if not call.get("error")]
-    return reasons[-1:] == ["length"]
+    if reasons and reasons[-1] is not None:
+        check_end(reasons[-1], options, noticed)
 
 
 def _answer(row: Row, trace: Row, reading: RowOutcome) -> Answer:

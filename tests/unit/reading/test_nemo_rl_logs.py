@@ -155,8 +155,8 @@ def test_a_truncated_answer_by_other_turns() -> None:
 
 def test_an_end_that_nothing_tells() -> None:
     """NeMo RL leaves special tokens out of most texts: then the user is told."""
-    assert _read(_train([ASKED, "A"], "011")).noticed == ["end_unknown"]
-    assert _read(_val(("user", ASKED), ("assistant", "A"))).noticed == ["end_unknown"]
+    assert _read(_train([ASKED, "A"], "011")).noticed == ["end_not_recorded"]
+    assert _read(_val(("user", ASKED), ("assistant", "A"))).noticed == ["end_not_recorded"]
     assert not _read(_val(("user", ASKED), ("assistant", "A<|im_end|>"))).noticed
 
 
@@ -214,7 +214,7 @@ def test_prompt_template() -> None:
     said = [("assistant", "A"), ("user", "seen"), ("assistant", "B")]
     assert found.response == [{"role": role, "content": content} for role, content in said]
     assert found.meta is None
-    other = _train([ASKED, "A", "seen", "B"], "00110111")
+    other = _train([ASKED, "A", "seen", "B<|im_end|>"], "00110111")
     assert _read(other, unrender=unrender).noticed == ["template_differs"]
 
 
