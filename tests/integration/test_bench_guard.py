@@ -6,6 +6,7 @@ minute. `make bench` measures real performance; docs/performance.md has its resu
 """
 
 import gc
+import gzip
 import shutil
 import signal
 import sys
@@ -45,6 +46,7 @@ DECODES_A_ROLLOUT = {
     (NATIVE, "nemo-gym"): 0.1,  # 0.004
     (NATIVE, "agentic"): 0.1,  # 0.005
 }
+CALLS_A_COPIED_ROLLOUT = 40.0  # 34.5
 CPU_AGAINST_LOOP = {PYTHON: 4.0, NATIVE: 2.5}  # 2.1, 1.2
 BYTES_A_CANDIDATE = 96
 SLACK_BYTES = 3_000_000  # at 14,000 candidates the noise is as large as the index
@@ -84,7 +86,9 @@ def _costs(setting: Setting, engine: str) -> dict[int, Cost]:
 
 @cache
 def _costs_of(setting: Setting, _: str) -> dict[int, Cost]:
-    contenders = {size: _pair(setting, Plan(rollouts=size)) for size in (SMALL, LARGE)}
+    contenders = {
+        size: _pair(setting, setting.file(Plan(rollouts=size))) for size in (SMALL, LARGE)
+    }
     return {size: race([one], ROUNDS)[one.name] for size, one in contenders.items()}
 
 
@@ -101,12 +105,26 @@ def _handlers() -> Iterator[None]:
 def test_calls_and_decodes_a_rollout(setting: Setting, engine: str, format_: Format) -> None:
     """Bounds the calls per rollout, which do not vary; start-up is subtracted."""
     plans = [Plan(format=format_, rollouts=rollouts) for rollouts in (200, 1000)]
-    _count_calls(setting, plans[0])  # imports at first use do not count
-    counts = [_count_calls(setting, plan) for plan in plans]
+    _count_calls(setting, setting.file(plans[0]))  # imports at first use do not count
+    counts = [_count_calls(setting, setting.file(plan)) for plan in plans]
     calls, decodes = ((counts[1][key] - counts[0][key]) / 800 for key in ("calls", "decodes"))
     assert 0 < calls <= CALLS_A_ROLLOUT[engine, format_]
     assert (engine == PYTHON) <= (decodes > 0)  # makes sure that decodes are counted
     assert decodes <= DECODES_A_ROLLOUT[engine, format_]
+
+
+@needs_core
+def test_rows_that_are_copied_are_read_natively(setting: Setting) -> None:
+    """Rollouts of an input that cannot be read twice are never decoded by Python."""
+    packed = [setting.output(f"{rollouts}.gz") for rollouts in (200, 1000)]
+    for path, rollouts in zip(packed, (200, 1000), strict=True):
+        plan = Plan(format="agentic", rollouts=rollouts)
+        path.write_bytes(gzip.compress(setting.file(plan).read_bytes(), 1))
+    _count_calls(setting, packed[0])  # imports at first use do not count
+    counts = [_count_calls(setting, path) for path in packed]
+    calls, decodes = ((counts[1][key] - counts[0][key]) / 800 for key in ("calls", "decodes"))
+    assert calls <= CALLS_A_COPIED_ROLLOUT
+    assert decodes <= DECODES_A_ROLLOUT[NATIVE, "agentic"]
 
 
 def test_cpu_against_a_bare_loop(setting: Setting, engine: str, costs: dict[int, Cost]) -> None:
@@ -128,13 +146,13 @@ def test_memory_does_not_grow_with_the_text(setting: Setting) -> None:
     """Answers 8 times as long take the same memory, except for the lines being read."""
     usual = Plan(rollouts=SMALL)
     longer = Plan(rollouts=SMALL, answer_length=TIMES * usual.answer_length)
-    short, long = (once(_pair(setting, plan)).peak for plan in (usual, longer))
+    short, long = (once(_pair(setting, setting.file(plan))).peak for plan in (usual, longer))
     assert long - short <= LONGER_ANSWERS_BYTES
 
 
-def _pair(setting: Setting, plan: Plan) -> Contender:
-    """Run the main job on a plan's file."""
-    words = ("pair", "--quiet", "--min-gap", "0.2", *setting.one_worker, setting.file(plan))
+def _pair(setting: Setting, source: Path) -> Contender:
+    """Run the main job on a file."""
+    words = ("pair", "--quiet", "--min-gap", "0.2", *setting.one_worker, source)
     return setting.program("pair", words, setting.output("guard.jsonl"))
 
 
@@ -151,9 +169,9 @@ def _loop(source: Path) -> float:
     return min(times)
 
 
-def _count_calls(setting: Setting, plan: Plan) -> Counter[str]:
+def _count_calls(setting: Setting, source: Path) -> Counter[str]:
     """How many calls pairing makes, and how often it parses JSON."""
-    contender = _pair(setting, plan)
+    contender = _pair(setting, source)
     counts: Counter[str] = Counter()
     before = sys.getprofile()
     sys.setprofile(_counter(counts))

@@ -11,6 +11,7 @@ from bench.cases.nat import nat
 from bench.cases.pair import pair
 from bench.cases.runners import runners
 from bench.cases.startup import startup
+from bench.cases.streams import streams
 from bench.cases.tokens import tokens
 from bench.results import Finding
 from bench.setting import Setting
@@ -19,6 +20,7 @@ CASES: dict[str, Callable[[Setting], Finding]] = {
     "agentic": agentic,
     "chinese": chinese,
     "pair": pair,
+    "streams": streams,
     "length": length,
     "exhaustive": exhaustive,
     "curate": curate,

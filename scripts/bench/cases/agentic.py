@@ -13,7 +13,7 @@ def agentic(setting: Setting) -> Finding:
     """Measure the usual case."""
     return best_against_worst(
         setting,
-        Plan(format="agentic", rollouts=_rollouts(setting)),
+        Plan(format="agentic", rollouts=rollouts_of_agents(setting)),
         case="agentic",
         title="Best against worst by prompt, shuffled NeMo Gym rollouts of agents",
         most_of_loop=1.0,
@@ -24,12 +24,13 @@ def chinese(setting: Setting) -> Finding:
     """Measure the same in Chinese, where hardly any text is ASCII."""
     return best_against_worst(
         setting,
-        Plan(format="agentic", rollouts=_rollouts(setting), script="chinese"),
+        Plan(format="agentic", rollouts=rollouts_of_agents(setting), script="chinese"),
         case="chinese",
         title="The same in Chinese",
         most_of_loop=0.9,
     )
 
 
-def _rollouts(setting: Setting) -> int:
+def rollouts_of_agents(setting: Setting) -> int:
+    """How many rollouts of agents are measured."""
     return max(8, round(setting.scale * SHARE))

@@ -148,6 +148,19 @@ def blocks_of(records: Iterator[Record]) -> Iterator[list[Record]]:
         yield block
 
 
+def runs_of(records: list[Record]) -> Iterator[list[Record]]:
+    """The same, divided where numbers are missing, which are those of blank lines.
+
+    >>> [len(run) for run in runs_of([Record(1, 0, b""), Record(2, 5, b""), Record(4, 9, b"")])]
+    [2, 1]
+    """
+    start = 0
+    for place in range(1, len(records) + 1):
+        if place == len(records) or records[place].number != records[place - 1].number + 1:
+            yield records[start:place]
+            start = place
+
+
 def json_line(row: Any) -> bytes:
     """A row of any values as JSON. Different rows always give different JSON."""
     try:

@@ -90,7 +90,7 @@ class CandidateReader:
                 if not first:
                     ledger.note(f"{source.label} is empty")
                 records = chain(_consumed(first), opened.records)
-                rows = self._rows(records, found.how, source.label)
+                rows = self.read_rows(records, found.how, source.label)
                 yield CandidateInput(source, opened, found, before, records, rows)
                 ledger.sources += [(source.label, name) for name in found.sources]
         self.formats.tell()
@@ -128,7 +128,10 @@ class CandidateReader:
         for place in range(0, len(items), DIGEST):
             self._count_item(items[place : place + DIGEST])
 
-    def _rows(self, records: Iterator[Record], how: RecordReader, label: str) -> Iterator[RowRead]:
+    def read_rows(
+        self, records: Iterator[Record], how: RecordReader, label: str
+    ) -> Iterator[RowRead]:
+        """Rows of an input, with what was read from each."""
         for record, reading in self.rows.read(records, how.read, label):
             self._count(record, reading, label)
             yield RowRead(record, reading, label)

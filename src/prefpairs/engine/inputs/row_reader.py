@@ -29,6 +29,11 @@ class Rows:
         """Whether the run has failed already, and only continues in order to count bad rows."""
         return self._too_many_are_bad(of=None)
 
+    @property
+    def at_limit(self) -> bool:
+        """Whether as many rows have been read as --limit allows."""
+        return self.plan.limit is not None and self.ledger.rows_read >= self.plan.limit
+
     def _too_many_are_bad(self, of: int | None) -> bool:
         if self.plan.on_error == "fail":
             return bool(self.ledger.rows_bad)
@@ -39,15 +44,14 @@ class Rows:
         self, records: Iterator[Record], read: Callable[[bytes], T], label: str
     ) -> Iterator[tuple[Record, T]]:
         """The records that can be read, each with what was read from it."""
-        limit = self.plan.limit
         before = self.ledger.rows_read
         for record in records:
-            if limit is not None and self.ledger.rows_read >= limit:
+            if self.at_limit:
                 break
             found = self.read_one(record, read, label)
             if found is not None:
                 yield record, found
-        self.ledger.rows_by_input[label] = self.ledger.rows_read - before
+        self.ledger.add_rows(label, self.ledger.rows_read - before)
 
     def read_one(self, record: Record, read: Callable[[bytes], T], label: str) -> T | None:
         """What was read from a record; None if it is bad."""

@@ -5,14 +5,15 @@ record file where it was found, and compared with its digests.
 """
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
 from prefpairs.engine.inputs.candidate_reader import (
     CandidateInput,
     CandidateReader,
     PairReceiver,
-    candidates_of,
     reading_inputs,
     with_origin,
 )
@@ -21,16 +22,16 @@ from prefpairs.engine.processes import processes_for
 from prefpairs.engine.store.candidate_columns import CandidateColumns
 from prefpairs.engine.store.index_lines import IndexWorkers, LineIndexer
 from prefpairs.errors import InputChanged
-from prefpairs.fields.row_outcome import RowOutcome, read_candidate
-from prefpairs.files.fetch_records import Cache, RecordFetcher, RecordFile
-from prefpairs.files.lines import byte_ranges, lines_between
+from prefpairs.fields.row_outcome import RowOutcome
+from prefpairs.files.fetch_records import Cache, CopiedRows, RecordFetcher, RecordFile
+from prefpairs.files.lines import Record, byte_ranges, lines_between
 from prefpairs.files.open_input import InputErrorsNamed
 from prefpairs.ledger import Ledger
-from prefpairs.model.candidate import Candidate, candidate_line
+from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import canonical, digest_prompt, digest_response, digest_tools
 from prefpairs.model.pair import Digests, Pair, make_pair
 from prefpairs.plan import PairPlan
-from prefpairs.sources.base import Native
+from prefpairs.sources.base import Native, RecordReader
 
 if TYPE_CHECKING:
     from prefpairs.engine.store.ranking import RankedGroup
@@ -153,37 +154,46 @@ class CandidateStore(Candidates):
         with reading_inputs(self._plan.read, ledger, pairs) as reader:
             for given in reader.inputs():
                 if not given.opened.seekable:
-                    self._index_by_spool(given)
+                    self._index_copies(given, reader)
                 elif given.opened.lines_from is None or self._plan.read.limit is not None:
-                    self._index_records(given, groups, reader)
+                    core = self.begin_file(given)
+                    self._index_records(given, core, given.records, reader, attrgetter("offset"))
                 else:
                     self._index_lines(given, groups, reader)
             reader.formats.facts.check_answers(self.columns.constant_groups)
         for core in self._cores.values():
             core.begin()
 
-    def _index_by_spool(self, given: CandidateInput) -> None:
-        """Index an input that cannot be read twice, such as a pipe: write candidates to a spool."""
-        file, spool = self.records.spool(self._plan.temp_dir, read_candidate)
-        self.columns.begin_file(file)
-        for candidate in candidates_of(given.rows):
-            line = candidate_line(candidate)
-            self.columns.add_row([candidate], spool.append(line), len(line), 0)
+    def _index_copies(self, given: CandidateInput, reader: CandidateReader) -> None:
+        """Index an input that cannot be read twice, such as a pipe, and copy its rows to a spool.
+
+        Each member of an archive becomes a record file, because its name is in the origins.
+        """
+        label, rows = given.source.label, given.records
+        for name, records in groupby(rows, lambda record: record.within(label)):
+            copies = CopiedRows(name, self.records.spool(self._plan.temp_dir))
+            core = self._add_file(copies, given.format.how)
+            self._index_records(given, core, records, reader, copies.copy)
+            if reader.rows.at_limit:
+                break
 
     def _index_records(
-        self, given: CandidateInput, groups: dict[bytes, int], reader: CandidateReader
+        self,
+        given: CandidateInput,
+        core: Core | None,
+        records: Iterator[Record],
+        reader: CandidateReader,
+        place_of: Callable[[Record], int],
     ) -> None:
-        """Index a file record by record."""
-        self.begin_file(given)
-        core = None if self._plan.read.limit is not None else core_for(given.format.how)
-        if core is not None:
-            how = given.format.how
-            indexer = LineIndexer(how, given.source, self.columns, groups, reader)
-            indexer.index_records(core, given.records)
+        """Index records: many at a time by the native core, or one by one."""
+        how, source = given.format.how, given.source
+        if core is not None and self._plan.read.limit is None:
+            indexer = LineIndexer(how, source, self.columns, {}, reader)
+            indexer.index_records(records, place_of)
             return
-        for record, reading, _ in given.rows:
+        for record, reading, _ in reader.read_rows(records, how, source.label):
             length = len(record.data)
-            self.columns.add_row(reading.kept, record.offset, length, record.number)
+            self.columns.add_row(reading.kept, place_of(record), length, record.number)
 
     def _index_lines(
         self, given: CandidateInput, groups: dict[bytes, int], reader: CandidateReader
@@ -231,9 +241,12 @@ class CandidateStore(Candidates):
     def begin_file(self, given: CandidateInput) -> Core | None:
         """Add an input to the record files; the candidates that follow come from it."""
         file = RecordFile(given.source, given.opened.seen, given.opened.content)
-        number = self.records.add(file, given.format.how.read)
+        return self._add_file(file, given.format.how)
+
+    def _add_file(self, file: RecordFile | CopiedRows, how: RecordReader) -> Core | None:
+        number = self.records.add(file, how.read)
         self.columns.begin_file(number)
-        core = core_for(given.format.how, self._cores)
+        core = core_for(how, self._cores)
         if core is not None:
             self._core_of[number] = core
         return core

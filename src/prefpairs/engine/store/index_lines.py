@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self, cast
 
 from prefpairs.engine.inputs.candidate_reader import CandidateInput, CandidateReader
 from prefpairs.engine.inputs.row_reader import Rows
-from prefpairs.engine.native import Core, core_for
+from prefpairs.engine.native import core_for
 from prefpairs.engine.processes import Counter, Process, counts_for, send, start_processes
 from prefpairs.engine.store.candidate_columns import Block, CandidateColumns
 from prefpairs.fields.cross_row_facts import Fact
@@ -34,6 +34,7 @@ from prefpairs.files.lines import (
     lines_between,
     lines_of,
     record_of,
+    runs_of,
 )
 from prefpairs.files.open_input import Fingerprint, fingerprint, input_descriptor
 from prefpairs.ledger import Ledger, Progress, RowCounts
@@ -117,7 +118,7 @@ class LineIndexer:
             def record_at(place: int) -> Record:
                 return record_of(numbers[place], offsets[place], lines[place], self._longest)
 
-            self._index_with_core(self._core, lines, offsets, numbers[0], record_at)
+            self._index_with_core(lines, offsets, numbers[0], record_at)
             return
         fast_reader = self._how.fast_reader
         light = lines
@@ -137,29 +138,30 @@ class LineIndexer:
             start = place + 1
         self._add_scanned(scanned[start:], offsets[start:], numbers[start:])
 
-    def index_records(self, core: Core, records: Iterator[Record]) -> None:
-        """Index the records of a file that is no file of lines."""
+    def index_records(self, records: Iterator[Record], place_of: Callable[[Record], int]) -> None:
+        """Index records by the native core, which are found again at these places."""
         ledger = self._reader.ledger
         before = ledger.rows_read
         for block in blocks_of(records):
-            lines = [record.data if record.whole else b"" for record in block]
-            offsets = [record.offset for record in block]
-            self._index_with_core(core, lines, offsets, block[0].number, block.__getitem__)
-            self._reader.formats.look_for_paths_in(lines)
+            for run in runs_of(block):
+                lines = [record.data if record.whole else b"" for record in run]
+                places = [place_of(record) for record in run]
+                self._index_with_core(lines, places, run[0].number, run.__getitem__)
+                self._reader.formats.look_for_paths_in(lines)
         ledger.add_rows(self._label, ledger.rows_read - before)
 
     def _index_with_core(
         self,
-        core: Core,
         lines: list[bytes],
-        offsets: list[int],
+        places: list[int],
         first: int,
         record_at: Callable[[int], Record],
     ) -> None:
         """Index consecutive records, of which the first one has this number."""
-        for found in core.index(lines, offsets, self._light):
+        assert self._core is not None
+        for found in self._core.index(lines, places, self._light):
             if isinstance(found, int):
-                self._add_any(record_at(found))
+                self._add_any(record_at(found), places[found])
             else:
                 before = len(self._columns)
                 columns, rows, noticed, items = found
@@ -194,14 +196,18 @@ class LineIndexer:
         noticed = Counts(reason for *_, reasons in rows for reason in reasons)
         self._reader.count_scanned(len(scanned), self._how, len(scanned), noticed)
 
-    def _add_any(self, record: Record) -> None:
-        """Add the candidates of a row as the source's general reader finds them."""
+    def _add_any(self, record: Record, place: int | None = None) -> None:
+        """Add the candidates of a row as the source's general reader finds them.
+
+        `place` is where it is found again, if that is not its offset.
+        """
         if record.is_blank():
             return
         reading = self._reader.read_one(record, self._how, self._label)
         if reading is not None:
             length = len(record.data)
-            self._columns.add_row(reading.kept, record.offset, length, record.number)
+            place = record.offset if place is None else place
+            self._columns.add_row(reading.kept, place, length, record.number)
 
 
 class _PairFound(Exception):
