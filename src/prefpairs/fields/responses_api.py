@@ -1,6 +1,7 @@
 """Items of the Responses API as chat messages and chat tools."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -25,6 +26,8 @@ REQUEST = ("previous_response_id", "conversation", "prompt")
 
 ANSWER_FORMS = ("text", "response_format")
 _ROLES = {"developer": "system"}
+_FEW = 4
+"""How many lists of tools are remembered."""
 _BESIDE = (*REQUEST, *ANSWER_FORMS)
 _ANY_FORM: tuple[Any, ...] = (None, {}, {"type": "text"})
 
@@ -189,8 +192,13 @@ def question_of(request: bytes) -> tuple[list[Message], list[Any] | None]:
     if usual is None or not messages:
         params = decode_part(request, 1)
         return (prompt_of(params), tools_of(params)) if isinstance(params, dict) else ([], None)
-    tools = bytes(usual.tools)
-    return messages, None if tools == b"[]" else tools_of({"tools": decode_part(tools, 2)})
+    return messages, _tools_in(bytes(usual.tools))
+
+
+@lru_cache(_FEW)
+def _tools_in(tools: bytes) -> list[Any] | None:
+    """The tools of a request, as they stand in it. Many questions have the same ones."""
+    return None if tools == b"[]" else tools_of({"tools": decode_part(tools, 2)})
 
 
 def _messages_of_usual(turns: Sequence[_UsualTurn]) -> list[Message] | None:
