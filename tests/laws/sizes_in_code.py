@@ -146,6 +146,7 @@ SEEN: dict[str, str] = {
     "stages.near_duplicates._MOST_HASHES": "what --near finds; test_near_duplicates.py",
     "stages.sample._END": "32 bits hold the number of any pair",
     "stages.split._MOST_KNOWN": "names that a hint chooses from; test_split.py",
+    "fields.responses_api._tools_in": "a cache of 4 lists; any scene with rollouts of agents",
     "sources.generic_fast._question_of": "a cache of 4 prompts; any scene that pairs such rows",
     "sources.nemo_gym._question_of": "a cache of 4 prompts; any scene that pairs such rows",
     "dataset.column_types.FIRST_BLOCK": "what a loader looks at; test_validate_files.py",

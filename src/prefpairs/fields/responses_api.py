@@ -26,8 +26,6 @@ REQUEST = ("previous_response_id", "conversation", "prompt")
 
 ANSWER_FORMS = ("text", "response_format")
 _ROLES = {"developer": "system"}
-_FEW = 4
-"""How many lists of tools are remembered."""
 _BESIDE = (*REQUEST, *ANSWER_FORMS)
 _ANY_FORM: tuple[Any, ...] = (None, {}, {"type": "text"})
 
@@ -195,7 +193,7 @@ def question_of(request: bytes) -> tuple[list[Message], list[Any] | None]:
     return messages, _tools_in(bytes(usual.tools))
 
 
-@lru_cache(_FEW)
+@lru_cache(maxsize=4)
 def _tools_in(tools: bytes) -> list[Any] | None:
     """The tools of a request, as they stand in it. Many questions have the same ones."""
     return None if tools == b"[]" else tools_of({"tools": decode_part(tools, 2)})
