@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
@@ -19,6 +20,7 @@ from prefpairs.engine.runners.bucket_columns import slices_of
 from prefpairs.engine.runners.phases import Phase, step_name
 from prefpairs.engine.runners.step_plan import Piece, Work
 from prefpairs.engine.store.candidate_columns import CandidateColumns
+from prefpairs.engine.store.index_lines import LineIndexer
 from prefpairs.engine.store.native_index import NativeIndexer
 from prefpairs.errors import DataError, UsageError
 from prefpairs.fields.cross_row_facts import Fact
@@ -64,6 +66,8 @@ class PieceReceipt(msgspec.Struct, array_like=True):
     notes: list[str]
     slices: dict[int, Place]
     """By bucket."""
+    copied: bool = False
+    """Whether the spool has the rows of the piece as they came, and not their candidates."""
 
 
 class _NoPairs:
@@ -101,7 +105,7 @@ def opened_piece(
 
 
 class LineSpool:
-    """Records of inputs that do not consist of lines, for the steps that fetch them."""
+    """What inputs that do not consist of lines hold, for the steps that fetch it."""
 
     def __init__(self, output: Output | None) -> None:
         self._output = output
@@ -124,6 +128,7 @@ class _Indexed(NamedTuple):
     columns: CandidateColumns
     lines: int
     lines_before: int
+    copied: bool = False
 
 
 def index_candidates(work: Work, phase: Phase, step: int) -> None:
@@ -188,15 +193,26 @@ def _index_range(work: Work, piece: Piece, quarantine: str | None, *, count: boo
 
 
 def _index_rows(work: Work, piece: Piece, quarantine: str | None, spool: LineSpool) -> _Indexed:
-    """Index all rows of an input that does not consist of lines, and spool its candidates."""
+    """Index all rows of an input that does not consist of lines.
+
+    The rows that the native core may know are spooled as they come; else their candidates are, with
+    their origins.
+    """
     columns = CandidateColumns()
     with opened_piece(work, piece, Ledger(), quarantine) as (reader, given):
         columns.begin_file(0)
-        for candidate in candidates_of(given.rows):
-            line = candidate_line(candidate)
-            columns.add_row([candidate], spool.append(line), len(line), 0)
+        how, source, first = given.format.how, given.source, next(given.records, None)
+        records = given.records if first is None else chain([first], given.records)
+        copied = first is not None and not first.member and core_for(how) is not None
+        if copied:
+            indexer = LineIndexer(how, source, columns, {}, reader)
+            indexer.index_records(records, lambda record: spool.append(record.data))
+        else:
+            for candidate in candidates_of(reader.read_rows(records, how, source.label)):
+                line = candidate_line(candidate)
+                columns.add_row([candidate], spool.append(line), len(line), 0)
         settle(reader)
-    return _Indexed(reader, given, columns, 0, 0)
+    return _Indexed(reader, given, columns, 0, 0, copied)
 
 
 def settle(reader: CandidateReader) -> None:
@@ -208,7 +224,9 @@ def settle(reader: CandidateReader) -> None:
 def _receipt(indexed: _Indexed, places: dict[int, Place]) -> PieceReceipt:
     reader = indexed.reader
     facts, sources = reader.formats.facts.all(), indexed.given.format.sources
-    return piece_receipt(reader.ledger, sources, facts, places, indexed.lines)
+    receipt = piece_receipt(reader.ledger, sources, facts, places, indexed.lines)
+    receipt.copied = indexed.copied
+    return receipt
 
 
 def piece_receipt(

@@ -77,26 +77,34 @@ class BucketStore(CandidateStore):
                     raise BadInput(path, f"byte {place.offset}: {error}") from None
                 self.compared.add(found)
                 if len(found):
-                    self._begin(step, piece)
+                    self._begin(step, piece, receipt)
                     join_slice(self.columns, found, lines_before.get(piece.input, 0))
             before = lines_before.get(piece.input, 0)
             lines_before[piece.input] = before + receipt.lines
 
-    def _begin(self, step: int, piece: Piece) -> None:
+    def _begin(self, step: int, piece: Piece, receipt: PieceReceipt) -> None:
         """The candidates that follow come from this piece."""
-        key = ("input", piece.input) if piece.lines else ("spool", step)
+        own = piece.lines or receipt.copied
+        key = ("input", piece.input) if own else ("spool", step)
         if key in self._numbers:
             self.columns.begin_file(self._numbers[key])
             return
         self._numbers[key] = len(self._numbers)
-        if piece.lines:
-            with opened_piece(self._work, piece, Ledger()) as (_, given):
+        path = self._work.folder.at(f"{step_name(self._phase.first, step)}/{SPOOL}")
+        if not own:
+            self.columns.begin_file(self.records.add(_spooled(path, path), read_candidate))
+            return
+        with opened_piece(self._work, piece, Ledger()) as (_, given):
+            if piece.lines:
                 self.begin_file(given)
-        else:
-            path = self._work.folder.at(f"{step_name(self._phase.first, step)}/{SPOOL}")
-            with errors_named(path):
-                file = RecordFile(Input(path, path), os.stat(path))
-            self.columns.begin_file(self.records.add(file, read_candidate))
+            else:
+                self.add_file(_spooled(path, given.source.label), given.format.how)
+
+
+def _spooled(path: str, label: str) -> RecordFile:
+    """The spool of a step, whose rows come from the file with this label."""
+    with errors_named(path):
+        return RecordFile(Input(path, label), os.stat(path))
 
 
 def pair_bucket(work: Work, phase: Phase, bucket: int) -> None:

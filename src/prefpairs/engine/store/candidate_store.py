@@ -172,7 +172,7 @@ class CandidateStore(Candidates):
         label, rows = given.source.label, given.records
         for name, records in groupby(rows, lambda record: record.within(label)):
             copies = CopiedRows(name, self.records.spool(self._plan.temp_dir))
-            core = self._add_file(copies, given.format.how)
+            core = self.add_file(copies, given.format.how)
             self._index_records(given, core, records, reader, copies.copy)
             if reader.rows.at_limit:
                 break
@@ -241,9 +241,10 @@ class CandidateStore(Candidates):
     def begin_file(self, given: CandidateInput) -> Core | None:
         """Add an input to the record files; the candidates that follow come from it."""
         file = RecordFile(given.source, given.opened.seen, given.opened.content)
-        return self._add_file(file, given.format.how)
+        return self.add_file(file, given.format.how)
 
-    def _add_file(self, file: RecordFile | CopiedRows, how: RecordReader) -> Core | None:
+    def add_file(self, file: RecordFile | CopiedRows, how: RecordReader) -> Core | None:
+        """Add a record file with rows of inputs; the candidates that follow come from it."""
         number = self.records.add(file, how.read)
         self.columns.begin_file(number)
         core = core_for(how, self._cores)
