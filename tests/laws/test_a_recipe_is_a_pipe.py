@@ -197,8 +197,13 @@ def rollouts(count: int, **more: Any) -> list[bytes]:
 )
 @pytest.mark.parametrize(
     "asked",
-    [Asked(), Asked(order="key"), Asked(strategy="stratified", across_prompts=True)],
-    ids=["input", "key", "across"],
+    [
+        pytest.param(Asked(), id="input"),
+        pytest.param(Asked(order="key"), id="key", marks=pytest.mark.full),
+        pytest.param(
+            Asked(strategy="stratified", across_prompts=True), id="across", marks=pytest.mark.full
+        ),
+    ],
 )
 def test_every_kind_of_recipe_gives_something(
     asked: Asked, chain: list[Stage], split: Split | None

@@ -116,6 +116,7 @@ def test_a_shortcut_made_for_any_row(row: Row, names: tuple[str, str, str], more
         accepted(json.dumps(row).encode(), READINGS[0][0], sample)
 
 
+@pytest.mark.full
 def test_every_odd_value() -> None:
     """Each odd value once, since random tests would miss some."""
     usual: Row = {"question": [{"role": "user", "content": "Q"}], "answer": "A", "reward": 1.0}

@@ -166,7 +166,9 @@ ODD: list[list[Row]] = [
 
 
 @pytest.mark.parametrize("odd", ODD)
-@pytest.mark.parametrize("before", [0, 1, 7, 8, 9, 255, 256, 257, 3000])
+@pytest.mark.parametrize(
+    "before", [0, 1, 7, 8, 9, 255, 256, 257, pytest.param(3000, marks=pytest.mark.full)]
+)
 def test_a_second_reading_is_found_in_any_position(odd: list[Row], before: int) -> None:
     """A second reading is found after any number of other rows, and in another file."""
     plain = lines_of(*scored(before))

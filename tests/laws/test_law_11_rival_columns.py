@@ -5,6 +5,7 @@ The truth is which columns are meant. No run knows it: it finds it, or stops wit
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -98,11 +99,10 @@ TWO = [("A", 1), ("B", 0)]
 PAIR = [("Q", "A", "B", 1.0, 0.0)]
 
 
-@pytest.mark.parametrize("said", [*SAID, "answer"])
 @pytest.mark.parametrize("judged", [*JUDGED, *VERDICTS])
-def test_without_company_nothing_is_refused(said: str, judged: str) -> None:
+def test_without_company_nothing_is_refused(judged: str) -> None:
     """Without competing columns, nothing is rejected; rejecting everything would be too easy."""
-    for kind in (int, bool):
+    for said, kind in product([*SAID, "answer"], (int, bool)):
         rows = [
             {"id": "x", said: text, judged: kind(score), "question": "Q"} for text, score in TWO
         ]
@@ -110,21 +110,19 @@ def test_without_company_nothing_is_refused(said: str, judged: str) -> None:
 
 
 @pytest.mark.parametrize("name", LISTS)
-@pytest.mark.parametrize("leaf", LEAVES)
-@pytest.mark.parametrize("judged", [*JUDGED, *VERDICTS])
-def test_lists_of_objects_are_known(name: str, leaf: str, judged: str) -> None:
+def test_lists_of_objects_are_known(name: str) -> None:
     """Reads answers to one prompt as a list of objects with scores."""
-    items = [{leaf: text, judged: score, "model": f"m{score}"} for text, score in TWO]
-    assert written([{"prompt": "Q", name: items}]) == PAIR
+    for leaf, judged in product(LEAVES, [*JUDGED, *VERDICTS]):
+        items = [{leaf: text, judged: score, "model": f"m{score}"} for text, score in TWO]
+        assert written([{"prompt": "Q", name: items}]) == PAIR
 
 
 @pytest.mark.parametrize(
     "reference", ["answer", "solution", "target", "gold", "reference", "ground_truth", "label"]
 )
-@pytest.mark.parametrize("said", SAID)
-def test_references_never_win(reference: str, said: str) -> None:
+def test_references_never_win(reference: str) -> None:
     """References are never read as answers, whether they vary or come before the output."""
-    for differing in (True, False):
+    for said, differing in product(SAID, (True, False)):
         rows = [
             {"question": "Q", reference: f"G{score * differing}", said: text, "score": score}
             for text, score in TWO

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pair_oracle import content_of
@@ -157,6 +158,7 @@ def _rejected_by_prompt(outcome: Outcome) -> dict[str, tuple[str, str]]:
     }
 
 
+@pytest.mark.full
 def test_every_allowed_pair_is_as_likely_as_another() -> None:
     """Over many groups of three pairs, and over many seeds, each is drawn about equally often."""
     answers = {"A": 1.0, "B": 0.5, "C": 0.0}

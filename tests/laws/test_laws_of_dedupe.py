@@ -384,7 +384,9 @@ def test_system_messages_case_and_space_are_no_difference() -> None:
     assert len(staged_lines(lines_of(*rows), Dedupe(near=1.0)).lines) == 1
 
 
-@pytest.mark.parametrize("threshold", [0.5, 0.7, 0.8, 0.9])
+@pytest.mark.parametrize(
+    "threshold", [0.5, 0.8, *(pytest.param(most, marks=pytest.mark.full) for most in (0.7, 0.9))]
+)
 def test_nearly_all_near_duplicates_are_found(threshold: float) -> None:
     """Of 400 pairs at the threshold or above, at most 1 in 50 is missed."""
     chance = Random(7)  # noqa: S311 - fixed, so that it finds the same today and tomorrow

@@ -5,12 +5,13 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from operator import itemgetter
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from hard_corpus import gym_rows, write_bad_corpus, write_corpus
+from hard_corpus import LONG, gym_rows, write_bad_corpus, write_corpus
 
 from forked_prefpairs import run
 from prefpairs.engine.native import VARIABLE, native_core
@@ -56,6 +57,22 @@ def with_engines(cases: Mapping[str, object]) -> pytest.MarkDecorator:
             marks = [*engine.marks, *([pytest.mark.stress] if later else [])]
             every.append(pytest.param(case, *engine.values, id=f"{name}-{engine.id}", marks=marks))
     return pytest.mark.parametrize(("case", "engine"), every)
+
+
+def with_both(cases: Mapping[str, object], quick: str) -> pytest.MarkDecorator:
+    """Each case with both engines; `make quick` runs only the case of this name."""
+    every = []
+    for name, case in cases.items():
+        for engine in ENGINES:
+            marks = [*engine.marks, *([] if name == quick else [pytest.mark.full])]
+            every.append(pytest.param(case, *engine.values, id=f"{name}-{engine.id}", marks=marks))
+    assert quick in cases
+    return pytest.mark.parametrize(("case", "engine"), every)
+
+
+def by_words(cases: Sequence[list[str]]) -> dict[str, list[str]]:
+    """Arguments by how they are typed."""
+    return {" ".join(words) or "-": words for words in cases}
 
 
 Outcome = tuple[dict[str, bytes], bytes, bytes, list[bytes]]
@@ -162,10 +179,10 @@ def joined_parts(out: Path, parts: int | None) -> dict[str, bytes]:
 
 
 @pytest.mark.full
-@with_engines({" ".join(words) or "-": words for words in STRATEGIES})
+@with_engines(by_words(STRATEGIES))
 def test_all_strategies(case: list[str], engine: str, tmp_path: Path) -> None:
     """Bytes and counts are the same for any division of input and output."""
-    files = write_corpus(tmp_path, seed=len(case))
+    files = write_corpus(tmp_path, seed=len(case), long=LONG)
     words = [*PAIR, *case, *files]
     expected = locally(words, tmp_path, engine)
     assert expected[0]["part"]
@@ -176,7 +193,7 @@ def test_all_strategies(case: list[str], engine: str, tmp_path: Path) -> None:
 @with_engines({f"{size}-{parts}": (size, parts) for size, parts in DIVISIONS})
 def test_all_divisions(case: tuple[str, int], engine: str, tmp_path: Path) -> None:
     """Bytes and counts are the same for ranges of a few lines, and for one with all lines."""
-    files = write_corpus(tmp_path)
+    files = write_corpus(tmp_path, long=LONG)
     words = [*PAIR, "--strategy", "exhaustive", *files]
     expected = locally(words, tmp_path, engine)
     assert in_steps(words, tmp_path, engine, case, processes=3) == expected
@@ -193,11 +210,12 @@ def test_bad_rows(command: tuple[str, ...], engine: str, tmp_path: Path) -> None
     assert in_steps(words, tmp_path, engine, division) == expected
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("size", ["3KB", "200KB"])
 def test_extract(size: str, engine: str, tmp_path: Path) -> None:
     """Candidates have the origins, with the numbers of lines, of a run in one process."""
-    files = write_corpus(tmp_path, seed=3)
+    files = write_corpus(tmp_path, seed=3, long=LONG)
     (tmp_path / "trinity.jsonl").write_bytes((SAMPLES / "trinity_experiences.jsonl").read_bytes())
     words = ["extract", *files, "trinity.jsonl"]
     expected = locally(words, tmp_path, engine)
@@ -236,9 +254,9 @@ SPLITS: tuple[list[str], ...] = (
 )
 
 
-def write_pairs(folder: Path, seed: int) -> list[str]:
+def write_pairs(folder: Path, seed: int, **long: int) -> list[str]:
     """Write two files of pairs, one of them twice, some of which cannot be read."""
-    files = write_corpus(folder, seed=seed)
+    files = write_corpus(folder, seed=seed, **long)
     made = run(
         *PAIR, "--strategy", "adjacent", "--num-candidates", *files, "-o", "pairs.jsonl", cwd=folder
     )
@@ -251,14 +269,13 @@ def write_pairs(folder: Path, seed: int) -> list[str]:
     return ["--on-error", "quarantine", "pairs.jsonl", "more.jsonl", "empty.jsonl"]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("words", SPLITS, ids=[" ".join(words) or "-" for words in SPLITS])
-def test_split(words: list[str], engine: str, tmp_path: Path) -> None:
+@with_both(by_words(SPLITS), quick="--by group --val-fraction 0.5")
+def test_split(case: list[str], engine: str, tmp_path: Path) -> None:
     """The parts of each side are its local file, and all keys are counted once."""
     read = write_pairs(tmp_path, seed=5)
     earlier = ["split", "--seed", "9", "--out-dir", "earlier", "more.jsonl"]
     assert run(*earlier, cwd=tmp_path).returncode == 0
-    words = ["split", *words, *read]
+    words = ["split", *case, *read]
     expected = locally(words, tmp_path, engine)
     assert expected[0]["train"]
     assert in_steps(words, tmp_path, engine, ("20KB", None)) == expected
@@ -298,11 +315,10 @@ def write_copies(folder: Path, seed: int) -> list[str]:
     return [*read, "copies.jsonl", "array.json", "packed.jsonl.gz"]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("words", DEDUPES, ids=[" ".join(words) or "-" for words in DEDUPES])
-def test_dedupe(words: list[str], engine: str, tmp_path: Path) -> None:
+@with_both(by_words(DEDUPES), quick="--conflicts strongest --by prompt")
+def test_dedupe(case: list[str], engine: str, tmp_path: Path) -> None:
     """The survivors come in the order of the input, wherever their copies are."""
-    words = ["dedupe", *words, *write_copies(tmp_path, seed=7)]
+    words = ["dedupe", *case, *write_copies(tmp_path, seed=7)]
     expected = locally(words, tmp_path, engine)
     counts = json.loads(expected[1])["stages"]["dedupe"]
     assert counts["dropped"]["duplicate"] > 100
@@ -353,24 +369,24 @@ to = "trl"
 }
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("recipe", RECIPES)
-def test_recipes_of_rollouts(recipe: str, engine: str, tmp_path: Path) -> None:
+@with_both({name: name for name in RECIPES}, quick="dataset")
+def test_recipes_of_rollouts(case: str, engine: str, tmp_path: Path) -> None:
     """Stages that follow each other have the bytes and the counts of a run in one process."""
     files = write_corpus(tmp_path, seed=8)
     (tmp_path / "again.jsonl").write_bytes((tmp_path / "a.jsonl").read_bytes())
-    text = f"[read]\ninputs = {json.dumps([*files, 'again.jsonl'])}\n{RECIPES[recipe]}\n"
-    (tmp_path / f"{recipe}.toml").write_text(text)
-    words = ["run", f"{recipe}.toml"]
+    text = f"[read]\ninputs = {json.dumps([*files, 'again.jsonl'])}\n{RECIPES[case]}\n"
+    (tmp_path / "recipe.toml").write_text(text)
+    words = ["run", "recipe.toml"]
     expected = locally(words, tmp_path, engine)
     assert all(expected[0].values())
-    for division in (("30KB", 5), ("1GB", 3)) if recipe != "extract" else (("30KB", None),):
+    for division in (("30KB", 5), ("1GB", 3)) if case != "extract" else (("30KB", None),):
         assert in_steps(words, tmp_path, engine, division) == expected
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_bytes())
-    assert manifest["recipe"]["path"] == f"../{recipe}.toml"
+    assert manifest["recipe"]["path"] == "../recipe.toml"
     assert manifest["counts"].keys() <= json.loads(expected[1]).keys()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("engine", ENGINES)
 def test_recipes_of_pairs(engine: str, tmp_path: Path) -> None:
     """Stages before `dedupe` are done as pairs are indexed; bad rows are put aside once."""
@@ -399,6 +415,7 @@ by = "group"
         assert in_steps(words, tmp_path, engine, (size, None)) == expected
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("stages", ["", "[filter]\nmin_gap = 0.1\n[split]\n", "[dedupe]\n"])
 def test_recipes_of_datasets(stages: str, engine: str, tmp_path: Path) -> None:
@@ -413,6 +430,7 @@ def test_recipes_of_datasets(stages: str, engine: str, tmp_path: Path) -> None:
         assert in_steps(words, tmp_path, engine, (size, None)) == expected
 
 
+@pytest.mark.full
 def test_what_only_all_pairs_show_of_a_split(tmp_path: Path) -> None:
     """Notes on shares, on empty sides and on keys that no pair has are those of a local run."""
     pairs = [{"prompt": f"Q{n % 300}?", "chosen": f"{n}", "rejected": "no"} for n in range(600)]
@@ -438,16 +456,16 @@ OF_ROWS = [
 """The targets whose datasets can be written in steps, without a model."""
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("target", OF_ROWS)
-def test_export(target: str, engine: str, tmp_path: Path) -> None:
+@with_both({name: name for name in OF_ROWS}, quick="trl")
+def test_export(case: str, engine: str, tmp_path: Path) -> None:
     """The rows that tell the types of columns go first, and all files are those of a local run."""
-    words = ["export", "--to", target, *write_pairs(tmp_path, seed=6)]
+    words = ["export", "--to", case, *write_pairs(tmp_path, seed=6)]
     expected = locally(words, tmp_path, engine)
     assert len(expected[0]["train"]) > 10_000
     assert in_steps(words, tmp_path, engine, ("20KB", None)) == expected
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("words", [["--max-tokens", "200"], ["--pad-to", "700"]])
 def test_export_to_tokens(words: list[str], tmp_path: Path) -> None:
     """The tokenizer cuts and pads the same in each step, and what is too long is counted once."""
@@ -459,16 +477,16 @@ def test_export_to_tokens(words: list[str], tmp_path: Path) -> None:
     assert in_steps(words, tmp_path, "1", ("20KB", None)) == expected
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("target", ["trl", "openai", "nemo-rl"])
-def test_pair_to_a_target(target: str, engine: str, tmp_path: Path) -> None:
+@with_both({name: name for name in ("trl", "openai", "nemo-rl")}, quick="openai")
+def test_pair_to_a_target(case: str, engine: str, tmp_path: Path) -> None:
     """`pair --to` does the same with the pairs of buckets."""
     files = write_corpus(tmp_path, seed=7)
-    words = [*PAIR, "--strategy", "exhaustive", "--to", target, *files]
+    words = [*PAIR, "--strategy", "exhaustive", "--to", case, *files]
     expected = locally(words, tmp_path, engine)
     assert in_steps(words, tmp_path, engine, ("30KB", 5)) == expected
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("target", ["trl", "openai", "customizer-rl"])
 def test_export_of_sides(target: str, engine: str, tmp_path: Path) -> None:
@@ -483,6 +501,34 @@ def test_export_of_sides(target: str, engine: str, tmp_path: Path) -> None:
     expected = locally(words, tmp_path, engine)
     assert json.loads(expected[1])["stages"]["export"]["dropped"]["prompt_on_other_side"] > 10
     assert in_steps(words, tmp_path, engine, ("10KB", None)) == expected
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "words",
+    [["filter", "--min-gap", "0.1"], ["split"], ["dedupe"], ["export", "--to", "trl"]],
+    ids=itemgetter(0),
+)
+def test_pairs_that_fit_in_no_buffer(words: list[str], engine: str, tmp_path: Path) -> None:
+    """Lines of pairs may be longer than every buffer and range."""
+    words = [*words, *write_pairs(tmp_path, seed=9, long=LONG)]
+    expected = locally(words, tmp_path, engine)
+    assert any(len(line) > LONG for rows in expected[0].values() for line in rows.splitlines())
+    assert in_steps(words, tmp_path, engine, ("300KB", None)) == expected
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rollouts_that_fit_in_no_buffer(engine: str, tmp_path: Path) -> None:
+    """So may the lines of rollouts, and of pairs on their way through the stages of a recipe."""
+    files = write_corpus(tmp_path, seed=8, long=LONG)
+    text = f"[read]\ninputs = {json.dumps(files)}\n{RECIPES['dataset']}\n"
+    (tmp_path / "recipe.toml").write_text(text)
+    words = ["run", "recipe.toml"]
+    expected = locally(words, tmp_path, engine)
+    assert any(len(line) > LONG for rows in expected[0].values() for line in rows.splitlines())
+    assert in_steps(words, tmp_path, engine, ("30KB", 5)) == expected
 
 
 def plain_pairs(count: int) -> list[dict[str, Any]]:

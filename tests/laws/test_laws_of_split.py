@@ -293,6 +293,7 @@ def test_shares_are_met_on_average(val: float, test: float, seed: int) -> None:
     assert EARLIER not in "".join(parted.stage.notes)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("asked", [Sample(max_pairs=1000), Sample(fraction=0.2)])
 def test_a_sample_is_split_in_proportion(asked: Sample) -> None:
     """A sample is split in the usual proportion with the same seed, and a split can be sampled."""
@@ -306,6 +307,7 @@ def test_a_sample_is_split_in_proportion(asked: Sample) -> None:
         assert within(len(again.lines), 0.2, len(outcome.lines))
 
 
+@pytest.mark.full
 def test_shuffled_pairs_are_split_in_proportion() -> None:
     """The first half of a shuffle is split in the usual proportion with the same seed."""
     lines = lines_of(*numbered_rows(PROMPTS))
@@ -314,6 +316,7 @@ def test_shuffled_pairs_are_split_in_proportion() -> None:
     assert within(len(parted.sides["val"].lines), 0.2, PROMPTS // 2)
 
 
+@pytest.mark.full
 def test_sides_of_two_seeds_are_independent() -> None:
     """Val under one seed has its usual fraction in val under the next."""
     lines = lines_of(*numbered_rows(PROMPTS))
@@ -327,7 +330,9 @@ def test_sides_of_two_seeds_are_independent() -> None:
 # A split of a split -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("asked", [Split(), Split(test_fraction=0.2, seed=3)])
+@pytest.mark.parametrize(
+    "asked", [Split(), pytest.param(Split(test_fraction=0.2, seed=3), marks=pytest.mark.full)]
+)
 def test_a_side_that_is_split_again_is_noticed(asked: Split) -> None:
     """Any part of a split that is split again with the same seed gives a note."""
     parted = staged_lines(lines_of(*numbered_rows(PROMPTS)), split=asked)
@@ -362,6 +367,7 @@ def _notes(prompts: Iterable[bytes], asked: Split) -> list[str]:
     return stage.notes
 
 
+@pytest.mark.full
 def test_fresh_data_raises_no_alarm() -> None:
     """Data that was never split, of any size, gives no note under 500 seeds."""
     prompts = [sha(str(number).encode()) for number in range(300)]
@@ -430,7 +436,7 @@ def test_no_other_prompt_would_bring_exact_nearer(rows: list[Row], asked: Split)
                 assert [size for size in sizes["train"] if size < 2 * missing - 1e-9] == []
 
 
-@pytest.mark.parametrize("count", [3, 4, 5, 10, 99, 1000])
+@pytest.mark.parametrize("count", [3, 4, 5, 10, 99, pytest.param(1000, marks=pytest.mark.full)])
 @pytest.mark.parametrize(("val", "test"), [(0.2, 0.0), (0.5, 0.0), (0.3, 0.3), (0.1, 0.2)])
 def test_exact_meets_shares_to_half_a_pair(count: int, val: float, test: float) -> None:
     """With one pair per prompt, a split is off by at most half a pair, or has its minimum."""

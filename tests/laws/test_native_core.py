@@ -167,7 +167,7 @@ def _told_by(run: Callable[..., Outcome], lines: list[bytes], asked: object) -> 
     return outcome.lines, outcome.counts(), outcome.ledger.notes
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.full), "2"])
 def test_a_run_of_the_command(tmp_path: Path, workers: str) -> None:
     """Pairs and summary have the same bytes with both engines and any number of workers."""
     lines = [line_of(row) for row in every_kind_of_gym_row(3000)]

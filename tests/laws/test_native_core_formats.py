@@ -275,6 +275,7 @@ def test_decided_within_bounds(
     _same_of_candidates(given_rows, Asked(strategy=strategy, options=options), numbered=numbered)
 
 
+@pytest.mark.full
 def test_large_groups_and_many_pairs_are_decided() -> None:
     """Groups whose pairs Python makes, and more pairs than are decided at a time."""
     answers = [(f"A{at}", at % 40 / 40) for at in range(400)]

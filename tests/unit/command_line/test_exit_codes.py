@@ -325,7 +325,7 @@ def test_reader_that_went_away(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("words", [["--version"], ["--help"], ["pair", "--help"], ["formats"]])
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("unbuffered", ["", pytest.param("1", marks=pytest.mark.full)])
 def test_disk_that_is_full(words: list[str], unbuffered: str) -> None:
     """A full disk names standard output, for data and for other output."""
     with open("/dev/full", "wb") as full:

@@ -157,7 +157,7 @@ def test_shuffle() -> None:
     assert _places(Sample(order="shuffle", seed=3)) == seeded
 
 
-@pytest.mark.parametrize("run", [50, 1 << 15])
+@pytest.mark.parametrize("run", [50, pytest.param(1 << 15, marks=pytest.mark.full)])
 @pytest.mark.parametrize("size", [3, 700])
 def test_much_more_than_is_drawn(monkeypatch: pytest.MonkeyPatch, size: int, run: int) -> None:
     """Discarding pairs early changes neither the result nor its order."""

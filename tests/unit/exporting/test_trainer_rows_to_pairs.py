@@ -116,18 +116,18 @@ def test_columns_of_the_question(more: Any, prompt: Any, prompt_as: Any) -> None
     assert read["prompt"] == expected
 
 
-@pytest.mark.parametrize("column", sorted(COLUMNS))
-def test_no_column_of_the_question_is_lost(column: str) -> None:
+def test_no_column_of_the_question_is_lost() -> None:
     """Its value is in the pair, or the run stops; a named format has no such column."""
     row = {"prompt": "Q", **ANSWERS}
-    assert pair_of(unwrap({**row, column: None}, "auto"))[0].id == pair_of(row)[0].id
-    try:
-        one, other = (pair_of(unwrap({**row, column: text}, "auto"))[0] for text in ("x", "y"))
-    except TwoReadings as error:
-        assert error.choices == [("--from", "trl")]  # noqa: PT017 - both are right
-        assert pair_of(unwrap({**row, column: "x"}, "trl"))[0].prompt == "Q"
-    else:
-        assert one.id != other.id
+    for column in sorted(COLUMNS):
+        assert pair_of(unwrap({**row, column: None}, "auto"))[0].id == pair_of(row)[0].id, column
+        try:
+            one, other = (pair_of(unwrap({**row, column: text}, "auto"))[0] for text in ("x", "y"))
+        except TwoReadings as error:
+            assert error.choices == [("--from", "trl")], column  # noqa: PT017 - both are right
+            assert pair_of(unwrap({**row, column: "x"}, "trl"))[0].prompt == "Q"
+        else:
+            assert one.id != other.id, column
 
 
 def test_tools_of_pairs_by_another_name() -> None:

@@ -1,5 +1,6 @@
 """What each trainer does with rows: its rules, target by target."""
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -59,12 +60,12 @@ def test_rows_of_something_else(name: str, row: Row) -> None:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-@pytest.mark.parametrize("value", [None, True, 7, 0.5, "x", "", [], ["x"], [None], {}, {"a": 1}])
-def test_columns_of_any_type(name: str, value: Any) -> None:
+def test_columns_of_any_type(name: str) -> None:
     """Any value in any exported column gets a verdict."""
     (row, *_) = rows_of(name, DEEP)
-    told = [_judged(name, row, **{column: value}) for column in row]
-    assert len(told) == len(row)
+    values: list[Any] = [None, True, 7, 0.5, "x", "", [], ["x"], [None], {}, {"a": 1}]
+    for column, value in product(row, values):
+        assert isinstance(_judged(name, row, **{column: value}), list)
 
 
 @pytest.mark.parametrize(

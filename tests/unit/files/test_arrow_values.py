@@ -79,6 +79,7 @@ def test_unknown_time_zone() -> None:
         assert (first != second, nothing) == (True, None)
 
 
+@pytest.mark.full
 def test_many_times_in_an_unknown_zone() -> None:
     """An unknown zone is looked up once."""
     column = pa.array(range(50_000), pa.timestamp("us", "Foo/Baz"))

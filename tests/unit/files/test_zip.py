@@ -155,6 +155,7 @@ def test_bombs(method: int) -> None:
     assert len(_read(_zip(rows, method), unpacked=2_000_000)) == 20
 
 
+@pytest.mark.full
 def test_frames_of_nothing() -> None:
     """Many empty zstd frames are rejected, since each takes time."""
     data = _zip([("rows/a", b"1")], STORED)

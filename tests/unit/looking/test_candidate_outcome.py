@@ -145,6 +145,7 @@ def _obstacle(
     return Obstacle.WIDE if options.max_gap is not None and gap > options.max_gap else None
 
 
+@pytest.mark.full
 def test_a_large_group() -> None:
     """The reasons for many candidates without a pair take only a moment."""
     scores = [1 - place / 10_000 for place in range(5_000)]

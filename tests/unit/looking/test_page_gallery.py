@@ -71,6 +71,7 @@ def test_samples_nest_and_depend_on_the_seed() -> None:
     assert drawn(gallery_of(rows, 10, seed=1)) != smaller
 
 
+@pytest.mark.full
 def test_every_pair_has_the_same_chance() -> None:
     """Over many seeds, each of twenty pairs is drawn about equally often."""
     rows = some(20)

@@ -181,6 +181,7 @@ def test_nothing_to_show() -> None:
     assert (caught.value.what, caught.value.names) == ("pair", ())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("plan", [{"worst": "gap"}, {"seed": 0}, {"most": 4}, {"ids": IDS[:4]}])
 def test_memory_does_not_grow_with_the_input(plan: dict[str, Any]) -> None:
     """Only the pairs that are shown are held in memory."""

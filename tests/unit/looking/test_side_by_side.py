@@ -1,5 +1,7 @@
 """Shows two answers side by side."""
 
+import pytest
+
 from prefpairs.render.conversation_lines import Line, plain_lines, turn_lines
 from prefpairs.render.escape_and_wrap import Row, Span
 from prefpairs.render.side_by_side import (
@@ -95,6 +97,7 @@ def test_one_side_may_have_more() -> None:
     ]
 
 
+@pytest.mark.full
 def test_bounded_effort_shows_the_ends() -> None:
     """With bounded effort, common beginnings and ends are still found."""
     ours = "\n".join(["head", *(f"a{number} {number}" for number in range(30_000)), "tail"])

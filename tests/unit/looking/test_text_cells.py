@@ -40,6 +40,7 @@ def test_visible_text(text: str, shown: str) -> None:
     assert visible_text(text) == shown
 
 
+@pytest.mark.full
 def test_nothing_is_left_that_steers() -> None:
     """Everything that is escaped in messages is escaped here, too."""
     for code in range(sys.maxunicode + 1):

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from itertools import islice
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -176,6 +177,7 @@ def test_large_group_costs_no_more_than_its_size() -> None:
     assert time.process_time() - before < 6
 
 
+@pytest.mark.full
 def test_number_of_pairs_among_equal_answers() -> None:
     """The pairs of 50,000 equal answers are counted quickly."""
     size = 50_000

@@ -100,6 +100,7 @@ def test_rows_are_as_real_ones() -> None:
     assert 2300 < sum(map(len, lines)) / 400 < 2500
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("script", ["latin", "chinese"])
 def test_rows_of_agents_are_as_real_ones(script: Any) -> None:
     """Five to twenty items; each call has its result, both contain JSON. 17 KB on average."""

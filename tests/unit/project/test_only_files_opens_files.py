@@ -74,6 +74,7 @@ def openings(code: str) -> Iterator[str]:
                 yield name
 
 
+@pytest.mark.full
 def test_only_files_opens_files() -> None:
     """Only the exceptions open files outside files/, and every exception is needed."""
     found = {

@@ -130,6 +130,7 @@ def test_rows_of_parquet_are_records_of_groups(tmp_path: Path) -> None:
     assert _records(tmp_path / "none.parquet", []) == []
 
 
+@pytest.mark.full
 def test_groups_are_bounded(tmp_path: Path) -> None:
     """A group above the limit is rejected, since all its rows are in memory at once."""
     rows = [_row("A" * 10_000_000) for _ in range(8)]

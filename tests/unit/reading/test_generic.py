@@ -1,6 +1,7 @@
 """Rows with a prompt, a response and a score under any names."""
 
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -78,12 +79,15 @@ def test_one_answer_a_row() -> None:
     assert _notes(row) == ['guessed: prompt is "question", response is "answer", score is "reward"']
 
 
-@pytest.mark.parametrize("prompt", ["prompt", "question", "instruction", "input", "query"])
-@pytest.mark.parametrize("response", ["response", "completion", "answer", "output", "generation"])
-@pytest.mark.parametrize("score", ["reward", "score", "rating"])
-def test_names_that_are_guessed(prompt: str, response: str, score: str) -> None:
+def test_names_that_are_guessed() -> None:
     """Every combination of the usual names is found."""
-    assert _kept({score: 1, response: "A", prompt: "Q"}) == [Candidate(GROUP_OF_Q, "Q", "A", 1.0)]
+    for prompt, response, score in product(
+        ("prompt", "question", "instruction", "input", "query"),
+        ("response", "completion", "answer", "output", "generation"),
+        ("reward", "score", "rating"),
+    ):
+        found = _kept({score: 1, response: "A", prompt: "Q"})
+        assert found == [Candidate(GROUP_OF_Q, "Q", "A", 1.0)], (prompt, response, score)
 
 
 ROW = {"prompt": "Q", "response": "A", "score": 1}

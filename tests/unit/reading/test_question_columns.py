@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from itertools import product
 from typing import Any
 
 import pytest
@@ -45,19 +46,19 @@ def _choices(more: dict[str, Any], row: dict[str, Any] = ROW, **options: Any) ->
     return [*map(tuple, caught.value.choices)]
 
 
-@pytest.mark.parametrize("column", sorted(COLUMNS))
-def test_empty_columns(column: str) -> None:
+def test_empty_columns() -> None:
     """Empty columns change nothing."""
     assert [value for value in EMPTY if holds_something(value)] == []
-    assert [_prompt({column: value}) for value in EMPTY] == ["Q"] * len(EMPTY)
+    for column, value in product(sorted(COLUMNS), EMPTY):
+        assert _prompt({column: value}) == "Q"
 
 
-@pytest.mark.parametrize("column", sorted(COLUMNS))
-def test_no_column_is_passed_over(column: str) -> None:
+def test_no_column_is_passed_over() -> None:
     """A column's value joins the prompt, or the run stops, unless it is given to --ignore."""
-    with pytest.raises((TwoReadings, AssertionError)):
-        assert _prompt({column: "one"}) == _prompt({column: "two"})
-    assert _prompt({column: "one"}, ignore=(column,)) == "Q"
+    for column in sorted(COLUMNS):
+        with suppress(TwoReadings):
+            assert _prompt({column: "one"}) != _prompt({column: "two"})
+        assert _prompt({column: "one"}, ignore=(column,)) == "Q"
 
 
 def test_input_of_alpaca() -> None:

@@ -161,6 +161,7 @@ def test_large_files_go_by_lfs(tmp_path: Path) -> None:
         assert "sekret" not in done.stdout
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("lfs_from", [1, 10**9])
 def test_files_of_many_blocks(lfs_from: int, tmp_path: Path) -> None:
     """Half a megabyte arrives unchanged, as base64 and by LFS, with any size of the last block."""
