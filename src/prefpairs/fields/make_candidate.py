@@ -178,10 +178,32 @@ def _rank_of_maker(answer: Answer, options: ReadOptions, by: str) -> float:
             problem = f"--prefer is for answers without scores, and this one has one: {path}"
             raise MeansNothing(problem, MAKERS)
     maker = answer.look_up(by)
-    name = maker if isinstance(maker, str) else str(maker)
-    if name not in (*options.prefer, *options.over):
+    preferred, other = _is_named(maker, options.prefer), _is_named(maker, options.over)
+    if preferred and other:
+        raise BadField(by, maker, "a value that only one of --prefer and --over names")
+    if not preferred and not other:
         raise Unusable("other_maker")
-    return 1.0 if name in options.prefer else 0.0
+    return 1.0 if preferred else 0.0
+
+
+def _is_named(value: Any, names: Sequence[str]) -> bool:
+    """Whether a value is named: text as it is, other values as JSON or Python spell them.
+
+    >>> _is_named(True, ["true"]), _is_named(None, ["None"]), _is_named(1, ["1.0"])
+    (True, True, True)
+    """
+    if isinstance(value, str):
+        return value in names
+    if value is None or isinstance(value, bool):
+        spelled = {"null", "None"} if value is None else {str(value), str(value).lower()}
+        return not spelled.isdisjoint(names)
+    return isinstance(value, (int, float)) and any(_spells(name, value) for name in names)
+
+
+def _spells(name: str, number: float) -> bool:
+    with suppress(ValueError):
+        return float(name) == number
+    return False
 
 
 def _texts(answer: Answer, options: ReadOptions, noticed: list[str]) -> tuple[Text, Text]:

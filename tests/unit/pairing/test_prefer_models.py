@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from forked_prefpairs import run
-from prefpairs.errors import OptionNeeds, OptionsConflict, TwoReadings, UsageError
+from prefpairs.errors import BadField, OptionNeeds, OptionsConflict, TwoReadings, UsageError
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.option import filled
 from prefpairs.sources import source_named
@@ -69,6 +69,43 @@ def test_losses() -> None:
     assert _read(_row("A", "other")).lost == ["other_maker"]
     assert _read({"prompt": "Q", "response": "A"}).lost == ["other_maker"]
     assert _read(_row("A", "tiny")).kept[0].score == 0.0
+
+
+@pytest.mark.parametrize(
+    ("value", "spelled"),
+    [
+        *((True, name) for name in ("true", "True")),
+        *((None, name) for name in ("null", "None")),
+        *((1, name) for name in ("1", "1.0")),
+        *((0.5, name) for name in ("0.5", ".5")),
+        ("true", "true"),
+    ],
+)
+def test_names_of_other_values(value: Any, spelled: str) -> None:
+    """Booleans, numbers and null are named as JSON or Python spell them."""
+    options = filled(ReadOptions, {"prefer": ["large"], "over": [spelled], "by": "model"})
+    reader = source_named("generic").open_reader([], options, "in.jsonl")
+    (found,) = reader.read(json.dumps(_row("A", value)).encode()).kept
+    assert found.score == 0.0
+    for other in (["large"], "yes", {"a": 1}, 7, False):
+        assert reader.read(json.dumps(_row("A", other)).encode()).lost == ["other_maker"]
+
+
+def test_a_missing_maker_has_no_name() -> None:
+    """Not even the word by which a program calls what is missing."""
+    names = {"over": ["MISSING,None,null,<missing>,small"]}
+    options = filled(ReadOptions, {**TYPED, **names})
+    reader = source_named("generic").open_reader([], options, "in.jsonl")
+    assert reader.read(b'{"prompt": "Q", "response": "A"}').lost == ["other_maker"]
+
+
+def test_a_number_that_both_sides_name() -> None:
+    """1 and 1.0 are one number, so neither side has it."""
+    options = filled(ReadOptions, {"prefer": ["1"], "over": ["1.0"], "by": "model"})
+    reader = source_named("generic").open_reader([], options, "in.jsonl")
+    with pytest.raises(BadField):
+        reader.read(json.dumps(_row("A", 1)).encode())
+    assert reader.read(json.dumps(_row("A", "1.0")).encode()).kept[0].score == 0.0
 
 
 def test_scores_could_contradict() -> None:
