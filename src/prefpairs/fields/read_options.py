@@ -85,12 +85,39 @@ def _preference_map(words: list[str] | None) -> "Meanings":
 def _group_by(word: str) -> GroupBy:
     if word in ("auto", "prompt", "file"):
         return cast("GroupBy", word)
-    paths = split_words([word])
+    paths = _group_keys(word)
     if not paths:
         raise UsageError("--group-by names nothing", "auto, prompt, file, or fields of the rows")
     for path in paths:
         group_key(path)
     return paths
+
+
+def _group_keys(word: str) -> tuple[str, ...]:
+    """The words of --group-by. Commas in the brackets of a regular expression separate nothing.
+
+    >>> _group_keys("uid~(.+)_[0-9]{1,3}$,run")
+    ('uid~(.+)_[0-9]{1,3}$', 'run')
+    """
+    words, brackets = [""], ""
+    for piece in _PIECE.findall(word):
+        if piece == "," and not brackets:
+            words.append("")
+            continue
+        in_pattern = "~" in words[-1]
+        words[-1] += piece
+        if in_pattern and piece in _CLOSING.values():
+            brackets = brackets.removesuffix(piece)
+        elif in_pattern and piece in _CLOSING and not brackets.endswith("]"):
+            brackets += _CLOSING[piece]
+    if brackets:  # one of them means itself
+        return split_words([word])
+    return tuple(stripped for each in words if (stripped := each.strip()))
+
+
+_PIECE = re.compile(r"\\.|.", re.DOTALL)
+"""A character, or one that is escaped."""
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 class GroupKey(NamedTuple):

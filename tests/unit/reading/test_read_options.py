@@ -122,6 +122,24 @@ def test_group_by_a_part_of_a_field(
     assert _plan(group_by=word).options.group_by == (word,)
 
 
+@pytest.mark.parametrize(
+    ("word", "keys"),
+    [
+        ("uid~x{1,3}$", ("uid~x{1,3}$",)),
+        ("uid~(.+)_[0-9]{1,3}$, run", ("uid~(.+)_[0-9]{1,3}$", "run")),
+        ("run,uid~[a,b]+,step", ("run", "uid~[a,b]+", "step")),
+        ("uid~(?:a,b|[(,]c),run", ("uid~(?:a,b|[(,]c)", "run")),
+        (r"uid~a\,b\[,run", (r"uid~a\,b\[", "run")),
+        ("uid~a{,run", ("uid~a{", "run")),
+        ("uid~a,b", ("uid~a", "b")),
+        ("turns[].id,run{", ("turns[].id", "run{")),
+    ],
+)
+def test_commas_in_regular_expressions(word: str, keys: tuple[str, ...]) -> None:
+    """Commas in brackets, and escaped ones, belong to the expression."""
+    assert _plan(group_by=word).options.group_by == keys
+
+
 def test_group_by_no_regular_expression() -> None:
     """The error names the word."""
     with pytest.raises(UsageError, match=r"--group-by uid~[(]: not a regular expression"):

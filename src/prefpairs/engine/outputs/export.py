@@ -282,15 +282,18 @@ def export_traces(plan: InputPlan, traces: TracePlan, output: Output, ledger: Le
                 ledger.sources.append((source.label, TRACES))
                 for record, trace in rows.read(opened.records, read, source.label):
                     ledger.noticed.update(["surrogate_replaced"] * trace.replaced)
+                    hints.found += len(trace.errors)
+                    pairs.found += len(trace.pairs) + len(trace.pairs_lost)
                     try:
                         made = target.row(trace, form)
                     except CannotExport as unfit:
                         ledger.rows_dropped[unfit.reason] += 1
+                        hints.dropped.update([unfit.reason] * len(trace.errors))
+                        pairs.dropped.update(trace.pairs_lost)
+                        pairs.dropped.update([unfit.reason] * len(trace.pairs))
                         continue
                     ledger.rows_used += 1
-                    hints.found += len(trace.errors)
                     hints.dropped.update(made.no_hint)
-                    pairs.found += len(trace.pairs) + len(trace.pairs_lost)
                     pairs.dropped.update(made.pairs_lost)
                     ledger.noticed.update(made.noticed)
                     if trace.reward is None and form.score is not None:
