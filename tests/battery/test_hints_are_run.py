@@ -498,6 +498,12 @@ RUNS = [
         "`prefpairs shards 1 $FOLDER/made 0/1` does it",
     ),
     Run(
+        f"{IN_STEPS} made rollouts.jsonl && prefpairs shards 1 -q made && "
+        "prefpairs shards 2 -q made && echo '[\"part\"]' > made/.shards/placed.json && "
+        f"{IN_STEPS} made --min-gap 1 rollouts.jsonl",
+        "`prefpairs shards finish made` completes it",
+    ),
+    Run(
         f"{IN_STEPS} strange rollouts.jsonl",
         "name a new directory, or leave those files in it with --force",
         "{} --force",

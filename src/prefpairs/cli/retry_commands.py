@@ -23,6 +23,9 @@ from prefpairs.files.input_file import STDIN
 from prefpairs.targets import DEFAULT, target_named
 
 _RECIPES = "run"
+_ROWS = "--rows"
+_MOST_BYTES = 64_000_000
+"""No larger file is looked at for a hint."""
 
 
 def commands_for(error: PrefpairsError, words: Sequence[str]) -> Iterator[str]:
@@ -36,7 +39,7 @@ def commands_for(error: PrefpairsError, words: Sequence[str]) -> Iterator[str]:
             name = f"split-for-{error.target}"
             yield kept.as_command("split", ["--for", error.target, "--out-dir", name])
         case TwoReadings() | NothingCameOut():
-            yield from (_choosing(typed, choice) for choice in error.choices)
+            yield from (_choosing(typed, choice) for choice in _possible(typed, error.choices))
         case DoesNotTrain():
             yield typed.with_only(()).as_command(
                 "validate", ["--to", typed.value_of("--to") or DEFAULT]
@@ -44,11 +47,23 @@ def commands_for(error: PrefpairsError, words: Sequence[str]) -> Iterator[str]:
         case ArePairs() if typed.command != _RECIPES:
             yield _of_pairs(typed)
         case OtherRows() if not isinstance(error, ArePairs):
-            yield from (_choosing(typed, choice) for choice in error.choices)
+            yield from (_choosing(typed, choice) for choice in _possible(typed, error.choices))
         case BadRecords() if isinstance(bad := error.first[0][1], NotOneEach):
             yield from _reading_instead(typed, bad)
         case BadRecords() if are_no_pairs(error) and typed.command != _RECIPES:
             yield _of_rollouts(typed, error)
+
+
+def _possible(typed: TypedCommand, choices: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
+    """The choices that these inputs allow: --rows is for files of one JSON document."""
+    for choice in choices:
+        if choice[0] != _ROWS:
+            yield choice
+        elif typed.arguments and typed.command != _RECIPES:
+            from prefpairs.files.document_reader import is_one_document
+
+            if all(is_one_document(path, _MOST_BYTES) for path in typed.arguments):
+                yield choice
 
 
 def with_choice(words: Sequence[str], choice: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from prefpairs.errors import BadField, NotOneEach
 from prefpairs.fields.field_names import CALLS, MANY_OUTPUTS, OUTPUTS, THOUGHTS, is_called_score
+from prefpairs.fields.join_question_columns import same_text
 from prefpairs.model.candidate import read_text
 from prefpairs.model.marks import COLUMNS as MARK_COLUMNS
 from prefpairs.model.marks import marks_in
@@ -285,10 +286,17 @@ def paths_of_object(row: dict[str, Any], name: str, wanted: Sequence[str]) -> li
     return paths
 
 
-def own_question(items: Sequence[dict[str, Any]]) -> str | None:
-    """A field of list items that is part of the question and differs between them, if any."""
+def own_question(items: Sequence[dict[str, Any]], prompt: Any = None) -> str | None:
+    """A field of list items that is part of the question and differs between them, if any.
+
+    Or their prompt, if it is another one than that of their row.
+    """
     for key in _OWN_QUESTION:
         asked = [item.get(key) for item in items]
-        if any(map(holds_something, asked)) and any(other != asked[0] for other in asked):
+        if not any(map(holds_something, asked)):
+            continue
+        if any(other != asked[0] for other in asked):
+            return key
+        if prompt is not None and key in PROMPTS and not same_text(asked[0], prompt, "user"):
             return key
     return None

@@ -170,7 +170,7 @@ def _fields_by_value(row: Row, options: ReadOptions) -> Fields:
     facts += asked
     scores = options.scores or guess_score(row, response, facts, options)
     if options.response is None and response is not None:
-        _check_items(row, response, scores)
+        _check_items(row, prompt, response, scores)
     return Fields(prompt, response, scores, tuple(facts))
 
 
@@ -244,13 +244,22 @@ def _paths_of_texts(row: Row, names: Sequence[str]) -> list[str]:
     return paths + inner
 
 
-def _check_items(row: Row, response: str, scores: tuple[tuple[str, float], ...]) -> None:
+def _check_items(
+    row: Row, prompt: str | None, response: str, scores: tuple[tuple[str, float], ...]
+) -> None:
     """Raise if the items of a list of answers have their own questions."""
     column, of_each, _ = response.partition("[].")
-    if of_each and (key := own_question(row[column])):
+    asked = None if prompt is None else look_up(row, prompt)
+    if of_each and (key := own_question(row[column], asked)):
         words = [word for path, _ in scores for word in ("--score", path)]
         problem = f'each item of "{column}" has a "{key}" of its own: is the question the same?'
-        raise TwoReadings(problem, [("--response", response, *words)])
+        choices: list[tuple[str, ...]] = []
+        if asked is not None:
+            choices.append(("--response", response, *words))
+        if key in PROMPTS:
+            choices.append(("--rows", column))
+            problem += f" If not, `jq -c '.{column}[]'` makes a row of each"
+        raise TwoReadings(problem, choices)
 
 
 def _is_said(row: Row, prompt: str, response: str) -> bool:

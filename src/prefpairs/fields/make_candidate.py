@@ -5,7 +5,7 @@ from contextlib import suppress
 from math import fsum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from prefpairs.errors import BadField, MeansNothing
+from prefpairs.errors import BadField, MeansNothing, TwoReadings
 from prefpairs.fields.read_options import ReadOptions, Unrender, group_key
 from prefpairs.fields.row_outcome import RowOutcome, Unusable, drop_unless_kept
 from prefpairs.model.candidate import Candidate, read_text
@@ -178,6 +178,8 @@ def _rank_of_maker(answer: Answer, options: ReadOptions, by: str) -> float:
             problem = f"--prefer is for answers without scores, and this one has one: {path}"
             raise MeansNothing(problem, MAKERS)
     maker = answer.look_up(by)
+    if isinstance(maker, list) and maker and not by.endswith("[]"):
+        raise TwoReadings(f'"{by}" is a list: of one name for each answer?', [("--by", f"{by}[]")])
     preferred, other = _is_named(maker, options.prefer), _is_named(maker, options.over)
     if preferred and other:
         raise BadField(by, maker, "a value that only one of --prefer and --over names")

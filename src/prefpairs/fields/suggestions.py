@@ -9,10 +9,16 @@ from typing import Any
 
 from prefpairs.errors import BadField, TwoReadings
 from prefpairs.fields.answers_in_row import is_list_of_objects, own_question
-from prefpairs.fields.field_names import JUDGING, is_called_score, is_something_else, words_of
+from prefpairs.fields.field_names import (
+    JUDGING,
+    is_called_score,
+    is_something_else,
+    words_of,
+)
 from prefpairs.fields.preference_label import read_label
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.message import is_messages
+from prefpairs.model.question_columns import PROMPTS
 
 _MOST, _MOST_TRIED = 3, 4
 _ASKING = {"prompt", "question", "instruction", "query", "problem", "task", "goal", "input"}
@@ -34,6 +40,7 @@ def suggestions(
     >>> list(suggestions(row, ("response", "score"), ReadOptions(), lambda read: read.response))
     [('--response', 'my_reply', '--score', 'quality')]
     """
+    yield from _rows_within(row)
     found = 0
     paths = {"prompt": _asking, "response": _saying, "score": _judging}
     columns = [list(islice(paths[what](row), _MOST_TRIED)) for what in missing]
@@ -60,11 +67,24 @@ def suggestions(
             yield tuple(word for what, path in given.items() for word in (f"--{what}", path))
 
 
+def _rows_within(row: Row) -> Iterator[Words]:
+    """The lists of objects with prompts of their own, which are rows if the file is one object."""
+    for name, items in row.items():
+        if is_list_of_objects(items) and _have_prompts(items):
+            yield "--rows", name
+
+
+def _have_prompts(items: Sequence[Row]) -> bool:
+    return any(item.get(key) for item in items for key in PROMPTS)
+
+
 def _asks_each(row: Row, response: str) -> bool:
-    """Whether a path leads through items that have questions of their own, which differ."""
+    """Whether a path leads through items with prompts or other questions of their own."""
     column, of_each, _ = response.partition("[].")
     items: Any = row.get(column)
-    return bool(of_each) and is_list_of_objects(items) and own_question(items) is not None
+    if not of_each or not is_list_of_objects(items):
+        return False
+    return _have_prompts(items) or own_question(items) is not None
 
 
 def comparisons(row: Row) -> Iterator[Words]:

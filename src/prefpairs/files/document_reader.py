@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 
 from prefpairs.errors import BadInput, NotJson
 from prefpairs.files.input_file import Input
@@ -39,6 +40,14 @@ def rows_of_document(stream: io.BufferedIOBase, source: Input, path: str) -> Ite
     for number, row in enumerate(found, 1):
         line = json_line(row)
         yield record_of(number, 0, line, source.limits.line)._replace(member=path)
+
+
+def is_one_document(path: str, most: int) -> bool:
+    """Whether a file has one JSON object and nothing else, and is no longer than this."""
+    with suppress(OSError, NotJson), open(path, "rb") as file:
+        content = file.read(most + 1)
+        return len(content) <= most and isinstance(decode(content), dict)
+    return False
 
 
 def whole(stream: io.BufferedIOBase, source: Input) -> bytes:

@@ -87,8 +87,21 @@ def test_names_of_other_values(value: Any, spelled: str) -> None:
     reader = source_named("generic").open_reader([], options, "in.jsonl")
     (found,) = reader.read(json.dumps(_row("A", value)).encode()).kept
     assert found.score == 0.0
-    for other in (["large"], "yes", {"a": 1}, 7, False):
+    for other in ("yes", {"a": 1}, 7, False):
         assert reader.read(json.dumps(_row("A", other)).encode()).lost == ["other_maker"]
+
+
+def test_a_list_of_names() -> None:
+    """`models` of several answers is named with brackets; the error has the command."""
+    row = {"prompt": "Q", "responses": ["A", "B"], "models": ["large", "small"]}
+    options = filled(ReadOptions, {**TYPED, "by": "models"})
+    reader = source_named("generic").open_reader([], options, "in.jsonl")
+    with pytest.raises(TwoReadings) as caught:
+        reader.read(json.dumps(row).encode())
+    assert caught.value.choices == [("--by", "models[]")]
+    options = filled(ReadOptions, {**TYPED, "by": "models[]"})
+    reader = source_named("generic").open_reader([], options, "in.jsonl")
+    assert len(reader.read(json.dumps(row).encode()).kept) == 2
 
 
 def test_a_missing_maker_has_no_name() -> None:

@@ -31,12 +31,12 @@ BOTH = ("response", "score")
         (
             {"d": [{"prompt": "P", "text": "A", "score": 1}, {"prompt": "P", "text": "B"}]},
             BOTH,
-            ["--response d[].text --score d[].score"],
+            ["--rows d"],
         ),
         (
-            {"d": [{"prompt": "P", "text": "A", "score": 1}, {"prompt": "Q", "text": "B"}]},
+            {"d": [{"text": "A", "score": 1, "id": "P"}, {"text": "B", "id": "P"}]},
             BOTH,
-            [],
+            ["--response d[].text --score d[].score"],
         ),
     ],
 )

@@ -202,8 +202,8 @@ def test_items_with_questions_of_their_own(key: str) -> None:
     with pytest.raises(TwoReadings) as caught:
         _fields({"prompt": "Q", "samples": items})
     words = ("--response", "samples[].text", "--score", "samples[].reward")
-    assert caught.value.choices == [words]
-    same = [{**item, key: "P"} for item in items]
+    assert caught.value.choices == [words, *([("--rows", "samples")] if key == "prompt" else [])]
+    same = [{**item, key: "Q"} for item in items]
     assert _fields({"prompt": "Q", "samples": same}).response == "samples[].text"
 
 
@@ -238,3 +238,15 @@ def test_items_with_a_question_of_their_own(key: str) -> None:
     items = [{"text": f"A{n}", "reward": n, key: [{"name": f"f{n}"}]} for n in range(2)]
     with pytest.raises(TwoReadings, match=f'"{key}" of its own'):
         find_fields({"prompt": "Q", "samples": items}, ReadOptions())
+
+
+def test_items_with_another_prompt() -> None:
+    """Items that agree with each other, but not with their row, answer another question."""
+    items = [{"text": f"A{n}", "reward": n, "prompt": "Q"} for n in range(2)]
+    with pytest.raises(TwoReadings, match='"prompt" of its own') as caught:
+        find_fields({"prompt": "doc", "samples": items}, ReadOptions())
+    outer = ("--response", "samples[].text", "--score", "samples[].reward")
+    assert caught.value.choices == [outer, ("--rows", "samples")]
+    for same in ("Q", [{"role": "user", "content": "Q"}]):
+        found = find_fields({"prompt": same, "samples": items}, ReadOptions())
+        assert found.response == "samples[].text"
