@@ -260,7 +260,7 @@ def paths_of_items(
     >>> paths_of_items(row, "samples", ("text", "n"), is_number)
     ['samples[].n']
     """
-    items = row[name]
+    items = look_up(row, name)
     return [f"{name}[].{key}" for key in wanted if any(fits(item.get(key)) for item in items)]
 
 

@@ -141,26 +141,32 @@ def guess_score(
 ) -> tuple[tuple[str, float], ...]:
     """The score, by its name; for several answers, a list of scores or a field of each item."""
     present = present_in(row, NAMES["score"])
-    several = response is not None and several_answers_at(row, response) is not None
-    if several:
+    several = None if response is None else several_answers_at(row, response)
+    kinds: tuple[type, ...] = (int, float, str) if options.cast_score else (int, float)
+    if several is not None:
         present = present_in(row, (*MANY_SCORES, *SCORES, *VERDICTS))
         column, of_each, _ = (response or "").partition("[].")
-        if of_each and is_list_of_objects(row.get(column)):
+        if of_each and is_list_of_objects(look_up(row, column)):
             present = [*paths_of_items(row, column, (*SCORES, *VERDICTS), is_number), *present]
-    kinds = list if several else (int, float, str) if options.cast_score else (int, float)
+        if len(several.items) != 1 or any(_is_list(row, name) for name in present):
+            kinds = (list,)
     told = [name for name in present if isinstance(look_up(row, name), kinds)]
     odd = [name for name in told if _is_verdict(name) and not _is_judged(look_up(row, name))]
     told = [name for name in told if name not in odd]
     if odd and not told:
         raise BadField(odd[0], look_up(row, odd[0]), "true or false, unless --score names it")
-    if told and not several:
+    if told and several is None:
         _check_quoted(row, told[0], [name for name in present if isinstance(row[name], str)])
     empty = [name for name in present if _is_verdict(name) and look_up(row, name) is None]
     known = [name for name in present if name in (*told, *empty) or not _is_verdict(name)]
-    if several and told and response in OUTPUTS:
+    if kinds == (list,) and told and response in OUTPUTS:
         _check_steps(row, response, told[0])
     name = choose_field(row, "score", known, told, facts)
     return (("score" if name is None else name, 1.0),)
+
+
+def _is_list(row: Row, path: str) -> bool:
+    return isinstance(look_up(row, path), list)
 
 
 def _check_steps(row: Row, response: str, scores: str) -> None:

@@ -1,7 +1,8 @@
 """lm-eval: a line of `samples_*.jsonl` is a document, what a model answered, and metrics.
 
 A metric is for what a filter made of all repeats of a document. It is the score of an answer only
-if there is one answer, if the filter takes the first one, or if the metric has a value for each.
+if there is one answer, if the filter takes the first one, or if the metric has a value for
+each.
 """
 
 from collections.abc import Sequence
@@ -26,6 +27,8 @@ from prefpairs.sources.base import RecordReader, Source
 Row = dict[str, Any]
 
 _OF_SAMPLES = frozenset({"doc_id", "doc", "arguments", "resps", "filtered_resps"})
+_EACH = "[]"
+"""What --score adds to the name of a metric that has a value for each answer."""
 _TAKES_FIRST = frozenset({"none", "take_first"})
 """The filters that take the first answer as it is."""
 
@@ -53,7 +56,7 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
     reading.facts = tuple(facts)
     for place, said in enumerate(answers):
         own = [
-            (path, weight, _of_answer(value, place, len(answers), row))
+            (path, weight, _of_answer(path, value, place, len(answers), row))
             for path, weight, value in scores
         ]
         position = {POSITION: place} if len(answers) > 1 else None
@@ -85,7 +88,7 @@ def _scores(row: Row, options: ReadOptions, facts: list[Fact]) -> list[WeightedS
         metric = metric if named else path
         if named and of != used:
             raise Unusable("other_filter")
-        value = look_up(row, metric)
+        value = look_up(row, metric.removesuffix(_EACH))
         if value is MISSING and metrics:
             raise NoSuchPath("--score", path, metrics)
         if not named:
@@ -94,10 +97,19 @@ def _scores(row: Row, options: ReadOptions, facts: list[Fact]) -> list[WeightedS
     return found
 
 
-def _of_answer(value: Any, place: int, of: int, row: Row) -> Any:
-    """The value of a metric for one answer; None if it is for all answers together."""
+def _of_answer(metric: str, value: Any, place: int, of: int, row: Row) -> Any:
+    """The value of a metric for one answer; None if it is for all answers together.
+
+    A list may be something else than a value for each answer: that of the right answer and that of
+    the model (f1), or one for each part of the task.
+    """
     if isinstance(value, list) and len(value) == of:
+        if of > 1 and not metric.endswith(_EACH):
+            problem = f'"{metric}" is a list: does it have a value for each of the {of} answers?'
+            raise TwoReadings(problem, [("--score", f"{metric}{_EACH},{row.get('filter', '')}")])
         return value[place]
+    if metric.endswith(_EACH):
+        raise BadField(metric, value, f"a list of {of} numbers, one for each answer")
     first = place == 0 and str(row.get("filter")) in _TAKES_FIRST
     return value if of == 1 or first else None
 

@@ -240,6 +240,25 @@ def test_items_with_a_question_of_their_own(key: str) -> None:
         find_fields({"prompt": "Q", "samples": items}, ReadOptions())
 
 
+def test_scores_of_one_answer_in_a_list() -> None:
+    """Two numbers that differ are two readings, as they are beside an answer that is no list."""
+    row = {"prompt": "Q", "responses": ["A"], "reward": 1, "score": 0}
+    with pytest.raises(TwoReadings, match='"reward" and "score", which differ'):
+        _fields(row)
+    assert _fields({**row, "score": 1}).scores == (("reward", 1.0),)
+    assert _fields({**row, "score": [0]}).scores == (("score", 1.0),)
+
+
+def test_scores_in_the_items_of_a_named_list() -> None:
+    """They are found there, and compared with scores beside the list."""
+    items = [{"text": "A", "reward": 0}, {"text": "B", "reward": 1}]
+    row = {"prompt": "Q", "data": {"samples": items}}
+    named = {"response": "data.samples[].text"}
+    assert _fields(row, **named).scores == (("data.samples[].reward", 1.0),)
+    with pytest.raises(TwoReadings, match=r'"data.samples\[\].reward" and "scores", which differ'):
+        _fields({**row, "scores": [1, 0]}, **named)
+
+
 def test_items_with_another_prompt() -> None:
     """Items that agree with each other, but not with their row, answer another question."""
     items = [{"text": f"A{n}", "reward": n, "prompt": "Q"} for n in range(2)]

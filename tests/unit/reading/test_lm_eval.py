@@ -45,7 +45,7 @@ def test_an_answer_is_a_candidate() -> None:
         (_row("A", "B", used="take_first"), {"A": 1.0}),
         (_row("A", "B", used="maj@2"), {}),
         (_row("A", "B", used="strict-match"), {}),
-        (_row("A", "B", metric=[0, 1], used="maj@2"), {"A": 0.0, "B": 1.0}),
+        (_row("A", metric=[0.5]), {"A": 0.5}),
         (_row("A", "B", metric=[0, 1, 1], used="maj@2"), {}),
     ],
 )
@@ -56,6 +56,26 @@ def test_of_which_answer_a_metric_is(row: Row, scores: dict[str, float]) -> None
         one.response: one.score for one in found.kept if isinstance(one.response, str)
     } == scores
     assert found.lost == ["no_score"] * (len(row["resps"][0]) - len(scores))
+
+
+def test_a_list_for_several_answers() -> None:
+    """It may be of the right answer and the model's, so the user must say that it is for each."""
+    row = _row("A", "B", metric=[0, 1], used="maj@2")
+    with pytest.raises(TwoReadings) as caught:
+        _read(row)
+    assert caught.value.choices == [("--score", "acc[],maj@2")]
+    for named in ("acc[],maj@2", "acc[]"):
+        assert [one.score for one in _read(row, named).kept] == [0.0, 1.0]
+    for odd in ([0, 1, 1], 0.5):
+        with pytest.raises(BadField, match=r"acc\[\]"):
+            _read(_row("A", "B", metric=odd, used="maj@2"), "acc[]")
+
+
+@pytest.mark.parametrize("name", ["tests_failed", "length_penalty", "duration_sec", "rmse"])
+def test_names_of_which_less_is_better(name: str) -> None:
+    """Counts of failures, penalties, times and deviations are not read as they come."""
+    with pytest.raises(TwoReadings, match="is less of it better"):
+        _read(_row("A", metrics=[name], **{name: 2}))
 
 
 def test_metrics_of_which_less_is_better() -> None:
