@@ -142,7 +142,7 @@ JUDGING |= {"advantage", "judged"}
 """Words in names of possible scores, suggested to the user but never guessed."""
 _LESS_IS_BETTER = frozenset({"rank", "ranking", "cost", "loss", "error", "mistake", "violation"})
 _LESS_IS_BETTER |= {"hallucination", "toxicity", "perplexity", "ppl", "nll", "wer", "cer"}
-_LESS_IS_BETTER |= {"distance", "latency", "ter", "brier", "mse", "rmse", "mae", "penalty"}
+_LESS_IS_BETTER |= {"distance", "latency", "ter", "brier", "mse", "rmse", "mae"}
 _LESS_IS_BETTER |= {"failed", "fail", "failure", "wrong", "incorrect", "invalid"}
 _LESS_IS_BETTER |= {"duration", "runtime", "second", "sec"}
 _TURNED = frozenset({"reward", "free", "no", "negative", "neg", "inverse", "inverted", "reduction"})

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from prefpairs.errors import BadField
+from prefpairs.errors import BadField, TwoReadings
 from prefpairs.fields.choose_field import has_content
 from prefpairs.fields.field_names import OUTPUTS
 from prefpairs.fields.read_options import ReadOptions
@@ -17,6 +17,7 @@ from prefpairs.fields.row_outcome import RowOutcome, Unusable, begin_row, check_
 from prefpairs.model.json_codec import decode_object
 from prefpairs.model.marks import end_of
 from prefpairs.model.path import MISSING, look_up
+from prefpairs.model.question_columns import SYSTEM, TOOLS
 from prefpairs.sources.base import RecordReader, Source
 from prefpairs.sources.generic import read_row
 
@@ -103,6 +104,7 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
             status = "incomplete" if status in _UNFINISHED else status
             check_end(None if status is MISSING else status, options, reading.noticed)
         _check_order(row, found, options)
+        _check_alone(row, found, options)
         row = _with_messages(row, found, options, reading.noticed)
     except Unusable as loss:
         reading.lost.append(loss.reason)
@@ -129,12 +131,27 @@ def _check_order(row: Row, found: _Found, options: ReadOptions) -> None:
     if options.scores and all(path.startswith(f"{choices}[].") for path, _ in options.scores):
         return
     indexes = look_up(row, f"{choices}[].index")
+    if isinstance(indexes, list):
+        indexes = [int(one) if str(one).isdecimal() else one for one in indexes]
     if not isinstance(indexes, list) or not all(type(index) is int for index in indexes):
         return
     for place, index in enumerate(sorted(indexes)):
         if indexes[place] != index:
             expected = f"{index}: are the scores in the order of the choices, or of their indexes?"
             raise BadField(f"{choices}.{place}.index", indexes[place], expected)
+
+
+def _check_alone(row: Row, found: _Found, options: ReadOptions) -> None:
+    """Raise if a response continues another one, whose turns may be missing in the prompt."""
+    path = found.within("previous_response_id")
+    if found.kind == _RESPONSE and options.group_by == "auto" and has_content(_at(row, path)):
+        problem = f"{path} is another response: are its turns in the prompt?"
+        raise TwoReadings(problem, [("--group-by", path), ("--group-by", "prompt")])
+
+
+def _at(row: Row, path: str) -> Any:
+    value = look_up(row, path)
+    return None if value is MISSING else value
 
 
 def _named(row: Row, found: _Found, options: ReadOptions) -> ReadOptions:
@@ -165,8 +182,26 @@ def _with_messages(row: Row, found: _Found, options: ReadOptions, noticed: list[
         path = found.within("choices")
         choices = [_marked(choice, options, noticed) for choice in look_up(row, path)]
         return _with_value(row, path, choices)
+    if not isinstance(request, dict):
+        row = {**row, **_asked(row, found)}
     path = found.within("output")
     return _with_value(row, path, chat_of(look_up(row, path), path))
+
+
+def _asked(row: Row, found: _Found) -> Row:
+    """What a response repeats of its request, as columns beside the prompt.
+
+    It repeats instructions and tools, without which the question is another one.
+    """
+    response = look_up(row, found.path) if found.path else row
+    asked: Row = {}
+    if response.get("instructions") and not any(row.get(name) for name in SYSTEM):
+        asked[SYSTEM[0]] = response["instructions"]
+        if not found.path:
+            asked["instructions"] = None  # they are in the row once
+    if response.get("tools") and (not found.path or not any(row.get(name) for name in TOOLS)):
+        asked[TOOLS[0]] = tools_of(response)
+    return asked
 
 
 def _marked(choice: Any, options: ReadOptions, noticed: list[str]) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.errors import BadField
+from prefpairs.errors import BadField, TwoReadings
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.sources.detect import source_of
@@ -42,6 +42,54 @@ ASKED: Row = {"body": {"messages": [{"role": "user", "content": "Q"}]}}
 
 def _read(row: Row, **options: Any) -> RowOutcome:
     return open_reader([], ReadOptions(**options), "in.jsonl").read(json.dumps(row).encode())
+
+
+def test_what_a_response_repeats_of_its_request() -> None:
+    """Its instructions and tools belong to the question, wherever its prompt is."""
+    tool = {"type": "function", "name": "f", "parameters": {}}
+    for more in ({"instructions": "be X"}, {"tools": [tool]}):
+        rows = [
+            {"prompt": "Q", "score": 1, "response": {**_response("A"), **asked}}
+            for asked in ({}, more)
+        ]
+        plain, asked = (_read(row).kept[0] for row in rows)
+        assert (plain.prompt, plain.tools) != (asked.prompt, asked.tools)
+    system = {"role": "system", "content": "be X"}
+    repeated = {"prompt": [system, {"role": "user", "content": "Q"}], "score": 1}
+    row = {**repeated, "response": {**_response("A"), "instructions": "be X"}}
+    assert _read(row).kept[0].prompt == repeated["prompt"]
+    alone = {**_response("A"), "instructions": "be X", "tools": [tool], "prompt": "Q", "score": 1}
+    (found,) = _read(alone).kept
+    assert isinstance(found.prompt, list)
+    assert found.prompt[0] == system
+    assert found.tools == [{"type": "function", "function": {"name": "f", "parameters": {}}}]
+    joined = {**_batch({**_response("A"), "instructions": "be X"}), "score": 1}
+    joined["body"] = {"input": "Q", "instructions": "be X"}
+    (found,) = _read(joined).kept
+    assert found.prompt == [system, {"role": "user", "content": "Q"}]
+
+
+def test_a_response_that_continues_another() -> None:
+    """Whether the prompt holds the earlier turns is for the user to say."""
+    response = {**_response("A"), "previous_response_id": "r"}
+    row = {"prompt": "Q", "score": 1, "response": response}
+    with pytest.raises(TwoReadings) as caught:
+        _read(row)
+    by = [("--group-by", "response.previous_response_id"), ("--group-by", "prompt")]
+    assert caught.value.choices == by
+    assert len(_read(row, group_by="prompt").kept) == 1
+    found = _read(row, group_by=("response.previous_response_id",)).kept
+    assert [one.group for one in found] == ['["r"]']
+
+
+def test_indexes_that_are_text() -> None:
+    """They are compared as numbers."""
+    choices = [
+        {**choice, "index": str(1 - n)} for n, choice in enumerate(_chat("A", "B")["choices"])
+    ]
+    row = {"prompt": "Q", "scores": [1, 0], "completion": {**_chat("A"), "choices": choices}}
+    with pytest.raises(BadField, match="order of the choices"):
+        _read(row)
 
 
 def _scores(found: RowOutcome) -> list[tuple[Any, float]]:
