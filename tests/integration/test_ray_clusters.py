@@ -63,7 +63,7 @@ def another_node(address: str, *before: str, **variables: str) -> Iterator[None]
 
 
 def test_a_job(folder: Path) -> None:
-    """`ray job submit` runs the command in the cluster; the dashboard's address is no cluster."""
+    """`ray job submit` runs the command in the cluster; the dashboard's address is rejected."""
     web = free_port()
     with head("--dashboard-port", str(web), "--dashboard-host", "127.0.0.1"):
         wait_for(web)

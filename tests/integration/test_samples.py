@@ -119,7 +119,7 @@ def test_physics_in_five_files(run: Any, tmp_path: Path) -> None:
 
 
 def test_text_to_sql(run: Any) -> None:
-    """Five tasks by three without an index: tasks are told apart by their prompts."""
+    """The sample has five tasks of three rollouts, without an index: prompts identify them."""
     ran = run("pair", _gym("text_to_sql"))
     assert (ran.code, ran.summary["groups"], len(ran.rows)) == (0, 5, 2)
     assert ran.summary["groups_without_pair"] == {"all_tied": 2, "same_answer": 1}

@@ -227,7 +227,7 @@ def test_trl_learns(short_pairs: Path, tmp_path: Path, words: list[str]) -> None
 
 @slow
 def test_trl_learns_from_parquet(tmp_path: Path) -> None:
-    """The same rows in a file whose columns have types."""
+    """TRL also trains on the same rows in Parquet, whose columns have types."""
     prefpairs("export", "-q", "--to", "trl", ROWS, "-o", tmp_path / "out.parquet")
     code, answer = rehearsed(tmp_path / "out.parquet")
     assert (code, answer["problems"], answer["kept"]) == (0, [], 7)
@@ -353,7 +353,7 @@ def test_trl_kto_learns(short_pairs: Path, tmp_path: Path) -> None:
 
 @slow
 def test_llamafactory_keeps_every_row(pairs: Path, tmp_path: Path) -> None:
-    """Both sides of every row pass its loader, converter and template."""
+    """Both sides of every row pass LLaMA-Factory's loader, converter and template."""
     answer = told("llamafactory", exported(pairs, tmp_path / "out", "llamafactory"))
     assert (answer["error"], answer["rows_out"]) == (None, answer["rows_in"])
     for dataset in answer["facts"]["datasets"].values():
@@ -387,7 +387,7 @@ def test_trinity_reads_the_folder_and_we_its_frames(short_pairs: Path, tmp_path:
 @slow
 @pytest.mark.parametrize("suffix", ["trxp", "db"])
 def test_trinity_reads_experiences(short_pairs: Path, tmp_path: Path, suffix: str) -> None:
-    """Its own readers load every one, split it as we do, and gather it as we pad."""
+    """Trinity's readers load every experience, split it as we do and pad it as we do."""
     rows = tmp_path / "rows.jsonl"
     made = [tmp_path / f"{name}.{suffix}" for name in ("pairs", "answers")]
     words: list[str | Path] = [

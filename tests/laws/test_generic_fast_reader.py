@@ -106,7 +106,7 @@ def test_the_shortcut_finds_the_same_or_nothing(
     more=st.fixed_dictionaries({}, optional={"step": st.just(1), "answer": st.just("42")}),
 )
 def test_a_shortcut_made_for_any_row(row: Row, names: tuple[str, str, str], more: Row) -> None:
-    """The same, whichever row the reader is opened on and whichever rows it reads."""
+    """Both readers agree, whichever row they are opened on and whichever rows they read."""
     sample = {**dict(zip(names, ("Q", "A", 1.0), strict=True)), **more}
     if names[0] == "messages":
         sample["messages"] = [{"role": "user", "content": "Q"}]

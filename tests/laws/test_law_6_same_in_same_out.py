@@ -103,7 +103,7 @@ def test_every_strategy_writes_the_same_on_two_machines() -> None:
 @examples(3)
 @given(rows=st.one_of(gym_rows(), contest_rows(), nat_rows()), options=pair_options())
 def test_hash_seed_locale_and_place_do_not_matter(rows: list[Row], options: PairOptions) -> None:
-    """The same for any rows and options, whether there is a result or not."""
+    """Any rows and options give the same files on every machine, even if there is no result."""
     here, there = (written_by(lines_of(*rows), every_way(options), machine) for machine in MACHINES)
     assert here == there
 

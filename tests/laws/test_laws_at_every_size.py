@@ -270,7 +270,7 @@ def test_several_commands_and_many_rows(name: str, size: int, tmp_path: Path) ->
 
 @pytest.mark.stress
 def test_more_files_than_16_bits_hold(tmp_path: Path) -> None:
-    """Positions in 70,000 files are told apart, more than 16 bits can number."""
+    """Positions in 70,000 files stay distinct, which is more than 16 bits can number."""
     folder = tmp_path / "rows"
     folder.mkdir()
     for number in range(70_000):

@@ -229,7 +229,7 @@ def test_extract(size: str, engine: str, tmp_path: Path) -> None:
     ids=["filter", "sample"],
 )
 def test_stages_of_one_pair_at_a_time(words: list[str], engine: str, tmp_path: Path) -> None:
-    """Pairs come out in the order of the input; those that cannot be read are put aside."""
+    """Pairs keep the order of the input; unreadable ones are quarantined."""
     files = write_corpus(tmp_path, seed=4)
     made = run(*PAIR, *files, "-o", "pairs.jsonl", cwd=tmp_path)
     assert made.returncode == 0, made.stderr
@@ -317,7 +317,7 @@ def write_copies(folder: Path, seed: int) -> list[str]:
 
 @with_both(by_words(DEDUPES), quick="--conflicts strongest --by prompt")
 def test_dedupe(case: list[str], engine: str, tmp_path: Path) -> None:
-    """The survivors come in the order of the input, wherever their copies are."""
+    """Surviving pairs keep the order of the input, wherever their copies are."""
     words = ["dedupe", *case, *write_copies(tmp_path, seed=7)]
     expected = locally(words, tmp_path, engine)
     counts = json.loads(expected[1])["stages"]["dedupe"]
@@ -371,7 +371,7 @@ to = "trl"
 
 @with_both({name: name for name in RECIPES}, quick="dataset")
 def test_recipes_of_rollouts(case: str, engine: str, tmp_path: Path) -> None:
-    """Stages that follow each other have the bytes and the counts of a run in one process."""
+    """Recipes with several stages give the bytes and counts of a run in one process."""
     files = write_corpus(tmp_path, seed=8)
     (tmp_path / "again.jsonl").write_bytes((tmp_path / "a.jsonl").read_bytes())
     text = f"[read]\ninputs = {json.dumps([*files, 'again.jsonl'])}\n{RECIPES[case]}\n"
@@ -389,7 +389,7 @@ def test_recipes_of_rollouts(case: str, engine: str, tmp_path: Path) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("engine", ENGINES)
 def test_recipes_of_pairs(engine: str, tmp_path: Path) -> None:
-    """Stages before `dedupe` are done as pairs are indexed; bad rows are put aside once."""
+    """Stages before `dedupe` run as pairs are indexed; bad rows are quarantined once."""
     read = write_copies(tmp_path, seed=9)
     text = f"""
 [read]
@@ -419,7 +419,7 @@ by = "group"
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("stages", ["", "[filter]\nmin_gap = 0.1\n[split]\n", "[dedupe]\n"])
 def test_recipes_of_datasets(stages: str, engine: str, tmp_path: Path) -> None:
-    """A dataset is arranged after whatever phase wrote its rows."""
+    """A dataset is written by whichever round has its rows, with the same result."""
     read = write_pairs(tmp_path, seed=3)
     text = f'[read]\ninputs = {json.dumps(read[2:])}\non_error = "skip"\n{stages}'
     (tmp_path / "dataset.toml").write_text(f'{text}[export]\nto = "llamafactory"\n')
@@ -432,7 +432,7 @@ def test_recipes_of_datasets(stages: str, engine: str, tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_what_only_all_pairs_show_of_a_split(tmp_path: Path) -> None:
-    """Notes on shares, on empty sides and on keys that no pair has are those of a local run."""
+    """Notes on fractions, empty splits and unknown keys are those of a local run."""
     pairs = [{"prompt": f"Q{n % 300}?", "chosen": f"{n}", "rejected": "no"} for n in range(600)]
     (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in pairs))
     drawn = ("split", "--val-fraction", "0.5", "--out-dir", "sides", "pairs.jsonl")
@@ -479,7 +479,7 @@ def test_export_to_tokens(words: list[str], tmp_path: Path) -> None:
 
 @with_both({name: name for name in ("trl", "openai", "nemo-rl")}, quick="openai")
 def test_pair_to_a_target(case: str, engine: str, tmp_path: Path) -> None:
-    """`pair --to` does the same with the pairs of buckets."""
+    """`pair --to` writes the same dataset as in one process."""
     files = write_corpus(tmp_path, seed=7)
     words = [*PAIR, "--strategy", "exhaustive", "--to", case, *files]
     expected = locally(words, tmp_path, engine)
@@ -521,7 +521,7 @@ def test_pairs_that_fit_in_no_buffer(words: list[str], engine: str, tmp_path: Pa
 @pytest.mark.full
 @pytest.mark.parametrize("engine", ENGINES)
 def test_rollouts_that_fit_in_no_buffer(engine: str, tmp_path: Path) -> None:
-    """So may the lines of rollouts, and of pairs on their way through the stages of a recipe."""
+    """The same for rollouts, and for pairs on their way through the stages of a recipe."""
     files = write_corpus(tmp_path, seed=8, long=LONG)
     text = f"[read]\ninputs = {json.dumps(files)}\n{RECIPES['dataset']}\n"
     (tmp_path / "recipe.toml").write_text(text)
@@ -537,7 +537,7 @@ def plain_pairs(count: int) -> list[dict[str, Any]]:
 
 
 def test_fields_that_come_late(tmp_path: Path) -> None:
-    """Rows with new fields go first from wherever they are; all rows get the columns."""
+    """Rows with new fields move to the front, wherever they are; all rows get the columns."""
     pairs = plain_pairs(300)
     pairs[100] |= {"chosen_score": 1.5, "rejected_score": 0.5}
     tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
@@ -560,7 +560,7 @@ def test_fields_that_come_late(tmp_path: Path) -> None:
 
 
 def test_an_export_that_fails(tmp_path: Path) -> None:
-    """What only all rows show ends both runs with the same words: texts that load as dates."""
+    """Texts that load as dates, which only all rows together show, end both runs with one error."""
     pairs = [{**pair, "prompt": f"2026-01-{n + 10}"} for n, pair in enumerate(plain_pairs(20))]
     (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in pairs))
     words = ["export", "--to", "axolotl", "pairs.jsonl", "--out-dir"]

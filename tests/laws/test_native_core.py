@@ -110,7 +110,7 @@ def test_columns_counts_and_bad_rows_of_a_file(  # noqa: PLR0913 - the lines and
     threads: int,
     end: bytes,
 ) -> None:
-    """The same with the core and without; rows that are passed to Python keep their position."""
+    """The core and Python agree; rows that the core passes to Python keep their position."""
     lines = [*given_lines, *map(line_of, rows)] * 2
     chance.shuffle(lines)  # type: ignore[attr-defined]
     lines = [*lines, end, b"".join(lines[:1]).rstrip(b"\n")]
@@ -121,7 +121,7 @@ def test_columns_counts_and_bad_rows_of_a_file(  # noqa: PLR0913 - the lines and
 
 
 def test_core_that_has_forgotten_all_questions() -> None:
-    """It numbers groups as if they were the first."""
+    """A core that was told to begin again numbers groups from the start."""
     lines = [rollout([{"role": "user", "content": text}], SAID) for text in "ABCBDA"]
     used = core()
     for given_lines in (lines, lines[1:], lines[::-1]):

@@ -209,7 +209,7 @@ def test_pairs_are_made_of_items() -> None:
 
 @pytest.mark.parametrize("asked", [THINKING, [{"role": "user", "content": THINKING}]])
 def test_thinking_that_a_prompt_begins_is_left_to_python(asked: Any) -> None:
-    """An answer that does not end it is none, for whichever reader; `extract` may have kept one."""
+    """If the prompt ends in <think>, Python decides whether there is an answer."""
     row = {**SAMPLE, "question": asked}
     assert not generic_known(json.dumps(row).encode(), ReadOptions(), SAMPLE)
     nat_row = {

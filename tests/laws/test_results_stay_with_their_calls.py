@@ -48,7 +48,7 @@ def test_results_are_bound_as_in_the_rows(source: str, dialogue: Dialogue, chanc
 def test_extract_then_pair_is_pair_with_calls(
     source: str, dialogue: Dialogue, chance: Random
 ) -> None:
-    """The same bytes, whatever IDs the rows have."""
+    """`extract | pair` gives the bytes of `pair`, whatever call IDs the rows have."""
     rows = lines_of(*rows_of(source, dialogue, chance))
     pairs = pair_lines(rows, Asked())
     assert pair_lines(extract_lines(rows, ReadOptions()).lines, Asked()).lines == pairs.lines
@@ -96,7 +96,7 @@ def test_answers_that_differ_in_the_call_of_a_result_are_two() -> None:
 
 @pytest.mark.parametrize("name", ["call_8", "abc", "", None])
 def test_a_result_without_a_call_has_no_id(name: Any) -> None:
-    """Its ID would refer to another call once calls are numbered."""
+    """A result without a call loses its ID, which would refer to another call after renumbering."""
     result = {"role": "tool", "tool_call_id": name, "content": "X"}
     bare = {"role": "tool", "content": "X"}
     pair, expected = (

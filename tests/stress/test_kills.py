@@ -90,7 +90,7 @@ def test_the_next_run_removes_what_a_killed_one_left(name: str, rig: Rig) -> Non
 @pytest.mark.parametrize("aimed", [False, True], ids=["anywhere", "while it writes"])
 @pytest.mark.parametrize("name", KILLED)
 def test_a_run_killed_at_random_is_made_good_by_the_next(name: str, aimed: bool, rig: Rig) -> None:
-    """The same at random moments; the run's workers end, too."""
+    """The next run repairs what a run killed at a random moment left; its workers end, too."""
     given = rig.set(name, counted=False)
     draw = random.Random(f"{SEED} {name} {aimed}")  # noqa: S311 - moments, no secrets
     problems = []

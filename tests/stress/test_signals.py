@@ -103,7 +103,7 @@ def test_a_signal_at_any_call_leaves_nothing_behind(
 def test_a_signal_while_new_files_come_leaves_nothing_behind(
     name: str, most: int, shower: bool, rig: Rig
 ) -> None:
-    """The same at calls from the first one on that moves an old file aside."""
+    """Nothing is left behind if a signal comes while old files are moved aside for new ones."""
     given = rig.set(name)
     calls = given.calls_of(*KINDS.split(","))
     first = next(at for at, call in enumerate(calls, 1) if "/.old." in call.path)
@@ -121,7 +121,7 @@ def test_a_signal_while_new_files_come_leaves_nothing_behind(
 @pytest.mark.parametrize("number", ENDINGS)
 @pytest.mark.parametrize("name", SENT)
 def test_a_signal_before_any_line_leaves_nothing_behind(name: str, number: int, rig: Rig) -> None:
-    """The same between any two lines, even while a file or process is being opened or forked."""
+    """Nothing is left behind between any two lines, even during an open or a fork."""
     given = rig.set(name, counted=False)
     problems = []
     for folder, code, stderr in rig.meet_at_lines(given, number, 60):
@@ -133,7 +133,7 @@ def test_a_signal_before_any_line_leaves_nothing_behind(name: str, number: int, 
 @pytest.mark.stress
 @pytest.mark.parametrize("number", ENDINGS)
 def test_a_signal_while_it_starts_leaves_nothing_behind(number: int, rig: Rig) -> None:
-    """The same from the first file that the interpreter opens; it may end in its own way then."""
+    """Nothing is left behind while Python starts, although its exit code may differ then."""
     given = rig.set("pair")
     every = rig.meet(given, Fault("open", 0, "signal"), FAULT_FOLDER="")
     problems = []
@@ -153,7 +153,7 @@ def test_a_signal_while_it_starts_leaves_nothing_behind(number: int, rig: Rig) -
 def test_a_signal_at_random_leaves_nothing_behind(
     name: str, number: int, group: bool, rig: Rig
 ) -> None:
-    """The same at random moments, with the signal sent to workers, too, as Ctrl-C does."""
+    """Nothing is left behind at random moments, with signals sent to workers too, as by Ctrl-C."""
     given = rig.set(name, counted=False)
     draw = random.Random(f"{SEED} {name} {number} {group}")  # noqa: S311 - moments, no secrets
     problems = []

@@ -79,7 +79,7 @@ def test_recipes(tmp_path: Path) -> None:
 
 
 def test_keywords() -> None:
-    """It is a keyword argument in Python, with the same check."""
+    """The option is a keyword argument in Python, with the same check."""
     assert Shiny(shine=8).shine == filled(Shiny, {"shine": 8}).shine == 8
     with pytest.raises(UsageError):
         filled(Shiny, {"shine": 5})

@@ -181,7 +181,7 @@ def test_verify(folder: Path, out: int) -> None:
 
 
 def test_pipe(tmp_path: Path, out: int) -> None:
-    """Nothing is drawn before input arrives, then amount and rate, but no percentage."""
+    """Before input arrives, nothing is drawn; after that, amount and rate, but no percentage."""
     run = Run(tmp_path, "dedupe", stdout=out)
     time.sleep(0.5)
     run.feed(_lines(PAIRS[:400]))
@@ -263,7 +263,7 @@ def test_data_in_a_pipe(tmp_path: Path) -> None:
 def test_nothing_is_drawn(
     folder: Path, out: int, words: list[str], settings: dict[str, str]
 ) -> None:
-    """Nothing is drawn if it is switched off or the terminal cannot."""
+    """Nothing is drawn if progress is switched off or the terminal cannot show it."""
     run = Run(folder, "dedupe", "pairs.jsonl", *words, stdout=out, **settings)
     assert run.end() == 0
     assert "\x1b" not in run.screen.shown

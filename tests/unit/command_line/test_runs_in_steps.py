@@ -75,7 +75,7 @@ def refused(folder: Path, *words: str) -> str:
 def test_what_cannot_be_done_in_steps_is_refused(
     words: list[str], problem: str, folder: Path
 ) -> None:
-    """Such runs are rejected with the reason before anything is written."""
+    """Runs that cannot be divided are rejected with the reason before anything is written."""
     given = [*PAIR, "rows.jsonl", *words]
     if "--order" in words:
         given = ["pair", "--runner", "shards", "--out-dir", "out", "rows.jsonl"]
@@ -239,7 +239,7 @@ def plan_recipe(folder: Path, name: str, *words: str) -> Done:
 
 
 def test_results_of_another_recipe_are_not_replaced(folder: Path) -> None:
-    """Neither another recipe nor a command without one replaces them, unless with --force."""
+    """Another recipe, or a command without one, replaces these results only with --force."""
     assert plan_recipe(folder, "a.toml").returncode == 0
     do_all(folder)
     before = {path: path.read_bytes() for path in (folder / "out").iterdir()}
@@ -287,7 +287,7 @@ def interrupt_finish(folder: Path, monkeypatch: pytest.MonkeyPatch, call: str) -
 def test_the_same_command_goes_on_after_an_interrupted_finish(
     call: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it put into place is its own, and what it still had to remove is removed."""
+    """The parts already in place are its own, and the old parts still left are removed."""
     well(folder, *PAIR, "--parts", "3", "rows.jsonl")
     do_all(folder)
     words = (*PAIR, "--parts", "2", "rows.jsonl")
@@ -432,7 +432,7 @@ def test_candidates_that_got_lost_between_steps_are_noticed(folder: Path) -> Non
 
 
 def test_pairs_that_got_lost_between_steps_are_noticed(folder: Path) -> None:
-    """What is decided and written must be what was indexed."""
+    """The number of pairs decided and written must be the number indexed."""
     well(folder, "pair", "-q", "rows.jsonl", "-o", "pairs.jsonl")
     ways = ("--runner", "shards", "--out-dir", "out", "--range-size", "2KB", "pairs.jsonl")
     for number, problem in (("2", "bucket 0 has"), ("3", "part 0 has")):

@@ -150,7 +150,7 @@ def test_ties_of_an_order(order: Any) -> None:
 
 
 def test_shuffle() -> None:
-    """Shuffling uses a draw of its own, so a sample is not in the order of its draws."""
+    """Shuffling uses its own draw, so a sample's order does not follow from what was drawn."""
     expected = sorted(range(20), key=lambda place: _drawn(ROWS[place], purpose="shuffle"))
     assert _places(Sample(order="shuffle")) == expected
     seeded = sorted(range(20), key=lambda place: _drawn(ROWS[place], 3, "shuffle"))
@@ -179,7 +179,7 @@ def test_copies_at_the_border() -> None:
 
 
 def test_memory_is_bounded_by_the_sample() -> None:
-    """Only a fraction needs no memory; other options hold pairs back."""
+    """Sampling by fraction needs no memory; other options hold pairs back."""
     waits = [
         Sample(fraction=0.5).holds_back,
         Sample(max_pairs=1).holds_back,

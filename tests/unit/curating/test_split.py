@@ -215,7 +215,7 @@ def test_values_of_a_field(one: Any, other: Any, keys: int) -> None:
     ],
 )
 def test_exact_shares(keys: int, val: float, test: float, counts: tuple[int, int, int]) -> None:
-    """As close to the fractions as possible; the split with the rest keeps at least one key."""
+    """Splits are as close to the fractions as possible; the one with the rest keeps a key."""
     rows = [row_of(f"Q{number}") for number in range(keys)]
     found, _ = _sides(Split(val_fraction=val, test_fraction=test, exact=True), rows)
     sides = [side for _, side in found]

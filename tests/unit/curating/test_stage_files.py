@@ -348,7 +348,7 @@ def test_limit(tmp_path: Path) -> None:
 def test_reference_that_holds_the_prompt_of_the_rejected_answer(
     tmp_path: Path, before: list[Stage]
 ) -> None:
-    """It is known only by its digest, which earlier stages pass on."""
+    """That prompt is known only by its digest, which earlier stages pass on."""
     reference = ReferencePrompts()
     reference.add("Q9")
     across = {"prompt_of_rejected": digest_prompt("Q9").hex(), "number": 1}

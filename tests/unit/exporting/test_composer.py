@@ -87,7 +87,7 @@ def test_all_channels_have_one_shape() -> None:
 
 
 def test_both_lists_of_indexes_name_the_same_tokens() -> None:
-    """Both name the tokens of the recovery; a trace without hints has no indexes."""
+    """Both lists name the tokens of the recovery; a trace without hints has no indexes."""
     batch = _batch(PLAIN, HINTED)
     for who, ids in (("student", "input_ids"), ("teacher", "ctx_teacher_input_ids")):
         places, valid = batch[f"{who}_response_idx"], batch[f"{who}_response_valid"]

@@ -25,7 +25,7 @@ def test_last_message() -> None:
 
 
 def test_reading() -> None:
-    """The same columns are read back."""
+    """The trainer's columns are read back as those of a pair."""
     row = {"prompt": "Q", "chosen_response": "A", "rejected_response": "B"}
     assert target_named("customizer").rules.read(row) == {
         "prompt": "Q",

@@ -8,7 +8,7 @@ from prefpairs.targets.customizer_rl import read
 
 
 def test_row() -> None:
-    """The same row as for NeMo RL."""
+    """A row has the form of NeMo RL's."""
     assert rows_of("customizer-rl", PLAIN) == [
         {
             "prompt": [user("Q")],
@@ -30,7 +30,7 @@ def test_messages_of_roles_and_texts() -> None:
 
 
 def test_reading() -> None:
-    """Rows are pairs already."""
+    """Rows are read back as pairs."""
     (row,) = rows_of("customizer-rl", PLAIN)
     assert read(row) == row
 

@@ -84,7 +84,7 @@ def test_calls_as_text() -> None:
 
 
 def test_results_of_two_calls() -> None:
-    """Both results and the user's next text are one user turn."""
+    """The results of two calls and the user's next text become one user turn."""
     two = model("", tool_calls=[call(), call('{"a": 2}', 2)])
     said, noticed = _say([two, told("1"), told("2", "call_2")], ChatSupport())
     assert said == [
@@ -121,7 +121,7 @@ def test_messages_of_one_speaker() -> None:
     ],
 )
 def test_system_message_that_is_merged(messages: list[Any], expected: list[Any]) -> None:
-    """It is put before the first user message."""
+    """A system message is put before the first user message."""
     assert _say(messages, system="merge")[0] == expected
     said, noticed = _say(messages, ChatSupport(calls=True, system=False))
     assert (said, noticed - {"turns_joined"}) == (expected, {"system_as_text"})
@@ -177,7 +177,7 @@ def test_calls_next_to_text() -> None:
 
 
 def test_unwanted_reasoning() -> None:
-    """It is removed first, from fields and from texts."""
+    """Unwanted reasoning is removed first, from fields and from texts."""
     flattener = Flattener(ALL, ExportOptions(reasoning_as="nothing"))
     block = model("<think>hm</think>\nA")
     assert flattener.without_reasoning([user("Q"), THOUGHT, block]) == [

@@ -54,7 +54,7 @@ def test_no_hint() -> None:
     ],
 )
 def test_what_cannot_be_used(name: str, problem: str) -> None:
-    """It is said before anything is read."""
+    """A hint function that cannot be imported or called is reported with the reason."""
     with pytest.raises(UsageError) as caught:
         hint_function(name)
     assert problem in caught.value.problem

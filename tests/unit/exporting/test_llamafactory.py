@@ -33,7 +33,7 @@ CALL = '{"name":"add","arguments":{"a":1}}'
 
 
 def test_row() -> None:
-    """It has its own names of roles, and answers are objects."""
+    """LLaMA-Factory has its own names for roles, and answers are objects."""
     assert rows_of("llamafactory", PLAIN) == [
         {
             "conversations": [_turn("human", "Q")],

@@ -12,7 +12,7 @@ TOOLS_TEXT = '[{"type":"function","function":{"name":"add","parameters":{}}}]'
 
 
 def test_row() -> None:
-    """Both answers follow the prompt."""
+    """A row has both answers after the same prompt."""
     assert rows_of("ms-swift", PLAIN) == [
         {
             "messages": [user("Q"), model("Aye")],

@@ -60,7 +60,7 @@ B = {"rank": 1.5, "completion": [model("B")], "reward": None}
 
 
 def test_reading_without_rewards() -> None:
-    """A null is no reward, and any numbers are ranks."""
+    """A null reward counts as missing, and any numbers are ranks."""
     row = read({"context": [user("Q")], "completions": [B, A]})
     assert row == {"prompt": [user("Q")], "chosen": [model("A")], "rejected": [model("B")]}
 

@@ -66,7 +66,7 @@ def test_first_turn_alone() -> None:
 
 
 def test_thoughts_of_earlier_turns() -> None:
-    """They are omitted, since templates would write their surroundings twice."""
+    """Thoughts of earlier turns are omitted, since templates would wrap them twice."""
     earlier = [user("Q"), model("<think>hm</think>\n\nA", reasoning_content="ho"), user("R")]
     (row,) = rows_of("nemo-rl", pair(earlier, "A", "B"))
     assert row["prompt"] == [user("Q"), model("A"), user("R")]

@@ -19,7 +19,7 @@ from prefpairs.targets.openrlhf import read
 
 
 def test_row() -> None:
-    """Three chats."""
+    """A row has three chats: the prompt and both answers."""
     assert rows_of("openrlhf", PLAIN) == [
         {
             "prompt": [user("Q")],

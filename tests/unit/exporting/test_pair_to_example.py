@@ -51,7 +51,7 @@ def test_plain_texts() -> None:
 
 
 def test_all_that_a_target_can_hold() -> None:
-    """Only reasoning is moved to where it was requested."""
+    """Only reasoning moves, to the place that was requested."""
     prompt = [system("S"), user("Q"), calling(), told("1")]
     thought = model("Aye", reasoning_content="hm")
     assert _parts(DEEP, reasoning_as="field") == (

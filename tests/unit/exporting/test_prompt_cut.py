@@ -68,7 +68,7 @@ def test_cut(one: list[Any], other: list[Any], expected: Any) -> None:
     ],
 )
 def test_conversations_that_cannot_be_cut(one: list[Any], other: list[Any], reason: str) -> None:
-    """They diverge outside assistant turns, or there is nothing before that."""
+    """Conversations cannot be cut if they diverge outside assistant turns or at the very start."""
     with pytest.raises(CannotExport) as caught:
         cut(one, other)
     assert caught.value.reason == reason

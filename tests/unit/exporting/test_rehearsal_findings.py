@@ -87,7 +87,7 @@ def test_trouble_hides_the_rest() -> None:
 
 
 def test_nothing_ran() -> None:
-    """A run without figures is no success."""
+    """A rehearsal that reports no figures counts as failed."""
     assert len(Rehearsal().problems()) == 3
 
 

@@ -70,7 +70,7 @@ def test_columns_of_another_side(drafts: RowBuffer, tmp_path: Path) -> None:
 
 
 def test_rows_that_bring_something_new(drafts: RowBuffer) -> None:
-    """They come first; a null is not new, but another type is."""
+    """Rows with a new field or type go first; a null is not a new type."""
     _add(
         drafts,
         {"text": [{"a": "1"}]},

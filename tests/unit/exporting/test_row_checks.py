@@ -67,7 +67,7 @@ def test_missing_column() -> None:
 
 
 def test_optional_column() -> None:
-    """It may be missing or null, but not of another type."""
+    """An optional column may be missing or null, but not of another type."""
     needs = {"label": frozenset({"flag"}), "prompt": BOTH, "chosen": BOTH, "rejected": BOTH}
     words = {"needs": needs, "optional": frozenset({"label"})}
     assert _judged(ROW, **words) == _judged({**ROW, "label": None}, **words) == []

@@ -58,7 +58,7 @@ def test_column_of() -> None:
 
 @given(_ROWS, _ROWS)
 def test_rows_of_one_form(row: dict[str, Any], other: dict[str, Any]) -> None:
-    """They have one shape, equal columns, and objects with the same keys."""
+    """Rows with equal columns, and objects with equal keys, have one shape."""
     assert form_of(row) == form_of(_varied(row))
     for same in (other, _varied(row)):
         if form_of(row) == form_of(same):

@@ -79,7 +79,7 @@ def test_several_errors() -> None:
 
 
 def test_the_first_turn_may_be_a_recovery() -> None:
-    """Then the hint ends the prompt."""
+    """If the first turn is a recovery, the hint ends the prompt."""
     row, _ = _row(ToolError("other", None, 1), turns=[user("Q"), model("b")])
     assert "Hm.<|im_end|>\n<|im_start|>assistant\nb" in _text(row["teacher_input_ids"])
     assert _at(row, "teacher") == "b<|im_end|>"
@@ -95,7 +95,7 @@ def test_the_first_turn_may_be_a_recovery() -> None:
     ],
 )
 def test_errors_without_a_hint(error: ToolError, reason: str) -> None:
-    """They are reported; the trace still gives a row."""
+    """Errors without a hint are reported; the trace still gives a row."""
     row, skipped = _row(error, turns=[*TURNS[:5], model(" ")])
     assert skipped == [reason]
     assert (row["teacher_input_ids"], row["teacher_length"], row["student_index"]) == ([], 0, [])
@@ -123,7 +123,7 @@ def test_length() -> None:
 
 
 def test_calls_that_a_template_does_not_know() -> None:
-    """They become text in both sequences."""
+    """Calls that a template does not support become text in both sequences."""
     facts = TemplateFacts(None, reasoning=False, system=True)
     turns = [user("Q"), calling(reasoning_content="hm"), told("no"), model("b")]
     row, _ = _row(ToolError("other", None, 3), turns=turns, facts=facts)

@@ -63,7 +63,7 @@ def test_hosts_of_the_table() -> None:
 
 
 def test_columns_that_no_trainer_learns_from() -> None:
-    """They only record where a row came from."""
+    """Columns that trainers ignore only record where a row came from."""
     assert target_named("trl").trained_columns == {"prompt", "chosen", "rejected", "tools"}
     assert target_named("nemo-rl").trained_columns == {
         *("prompt", "chosen", "rejected", "chosen_response", "rejected_response"),

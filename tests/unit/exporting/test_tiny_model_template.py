@@ -71,5 +71,5 @@ def test_tools() -> None:
 
 
 def test_facts() -> None:
-    """It renders everything that rows can contain, so different answers stay different."""
+    """The template renders all that rows can contain, so different answers stay different."""
     assert facts_of(CHAT_TEMPLATE) == TemplateFacts(tool_args="dict", reasoning=True, system=True)

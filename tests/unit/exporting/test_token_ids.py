@@ -110,7 +110,7 @@ def test_sides_that_differ_in_what_the_model_did_not_write() -> None:
     ],
 )
 def test_own_tokens_that_do_not_fit(changed: Row, reason: str) -> None:
-    """They are rejected, each with its reason."""
+    """Tokens that do not match their text are rejected, each with its reason."""
     chosen = {"ids": [7, 4, 5], "prompt_length": 1, "mask": [1, 1], **changed}
     rejected = {"ids": [7, 4, 4], "prompt_length": 1}
     assert _reason(PAIR._replace(chosen_tokens=chosen, rejected_tokens=rejected)) == reason
@@ -273,7 +273,7 @@ def test_prompts_padded_on_the_left(labels: bool) -> None:
 
 
 def test_lengths_of_prompts_padded_on_the_left() -> None:
-    """Neither part may be longer than its place; only the start of a prompt may be cut."""
+    """Neither part may exceed its length; only the start of a prompt may be cut."""
     prompt, answer = len(PROMPT), len(_row()["chosen_ids"])
     assert _row(pad_to=prompt + answer, pad_prompt_to=prompt)
     assert _reason(pad_to=prompt + answer, pad_prompt_to=prompt + 1) == "too_many_tokens"

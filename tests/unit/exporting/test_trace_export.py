@@ -79,7 +79,7 @@ def test_rewards_that_are_no_numbers(tmp_path: Path) -> None:
 
 
 def test_rewards_in_quotes() -> None:
-    """They are never cast, so no hint names --cast-score, which export does not have."""
+    """Quoted rewards are never cast: no hint names --cast-score, which export does not have."""
     record = json.dumps({**TRACE, "final_reward": "0.3"}).encode()
     with pytest.raises(BadField) as caught:
         read_trace(record, None, with_pairs=False)
@@ -100,7 +100,7 @@ def test_rewards_of_another_field(
 
 
 def test_batches(tmp_path: Path) -> None:
-    """As many traces as were asked for, and the rest; pairs are counted with their losses."""
+    """Each batch has the requested number of traces, the last one the rest; losses are counted."""
     seen = []
 
     def batch(rows: Sequence[Row], _form: TraceForm) -> Row:

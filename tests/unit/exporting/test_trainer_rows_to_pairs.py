@@ -107,7 +107,7 @@ def test_two_questions_and_no_prompt() -> None:
 )
 @pytest.mark.parametrize("prompt_as", ["Q", [Q]])
 def test_columns_of_the_question(more: Any, prompt: Any, prompt_as: Any) -> None:
-    """They are added to the prompt, as in rollouts."""
+    """Columns of the question are added to the prompt, as in rollouts."""
     read = unwrap({"prompt": prompt_as, **more, **ANSWERS}, "auto")
     rollout = {"prompt": prompt_as, **more, "response": "A", "score": 1}
     assert read.keys() == {"prompt", *ANSWERS}
@@ -117,7 +117,7 @@ def test_columns_of_the_question(more: Any, prompt: Any, prompt_as: Any) -> None
 
 
 def test_no_column_of_the_question_is_lost() -> None:
-    """Its value is in the pair, or the run stops; a named format has no such column."""
+    """Its value is in the pair, or the run stops; with --from trl, the column is ignored."""
     row = {"prompt": "Q", **ANSWERS}
     for column in sorted(COLUMNS):
         assert pair_of(unwrap({**row, column: None}, "auto"))[0].id == pair_of(row)[0].id, column

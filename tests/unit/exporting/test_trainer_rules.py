@@ -54,7 +54,7 @@ def test_rows_that_were_written(name: str, given: Any) -> None:
 @pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.parametrize("row", [{}, {"text": "x"}, {"prompt": None}])
 def test_rows_of_something_else(name: str, row: Row) -> None:
-    """They are unusable, and never crash our code."""
+    """Rows of another format are reported as unusable, and never crash our code."""
     found = _judged(name, row)
     assert [effect for effect, _, _ in found if effect != "warning"] != []
 
@@ -204,7 +204,7 @@ def test_trl_reserved_columns(name: str, effect: str) -> None:
 
 @pytest.mark.parametrize("name", ["score_chosen", "score_gap", "pair_id", "group_id", "source"])
 def test_trl_columns_that_are_left_alone(name: str) -> None:
-    """Other names are ignored."""
+    """Columns with other names are ignored."""
     assert _judged("trl", ROW, **{name: 1}) == []
 
 
@@ -503,7 +503,7 @@ def test_openai(columns: Row, expected: list[Told]) -> None:
     ],
 )
 def test_together(columns: Row, expected: list[tuple[str, str]]) -> None:
-    """Only roles and texts that alternate; one violation rejects the file."""
+    """Together accepts only alternating roles and texts; one violation rejects the file."""
     found = [("fails to load", code, field) for code, field in expected]
     assert _told(check_strictly({**OWN, **columns})) == found
 
@@ -702,7 +702,7 @@ def test_openrlhf(columns: Row, expected: list[Told]) -> None:
 
 
 def test_openrlhf_without_a_prompt() -> None:
-    """Both sides include the prompt."""
+    """Without a prompt column, both sides include the prompt."""
     assert _judged("openrlhf", {"chosen": [user("Q"), AYE], "rejected": [user("Q"), NAY]}) == []
 
 

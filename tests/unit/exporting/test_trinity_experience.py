@@ -71,7 +71,7 @@ def test_answers_that_need_a_mask() -> None:
 
 
 def test_custom_fields() -> None:
-    """All experiences have the same, so a pair without scores is no experience."""
+    """All experiences have the same custom fields, so a pair without scores is rejected."""
     (row,) = _rows(custom_fields=True)
     assert row["custom_fields"] == [
         {"source_field": name, "destination_field": name, "data_type": "torch.float32"}
@@ -95,7 +95,7 @@ def test_cuts_are_noticed() -> None:
 
 @pytest.mark.parametrize("words", [{}, {"single_turn": True}])
 def test_rules_find_nothing_in_our_rows(words: dict[str, Any]) -> None:
-    """Both kinds of experiences."""
+    """Neither kind of experience that we write has findings."""
     for row in _rows(**words):
         assert list(check_row(row, TARGET.rules)) == []
 
@@ -110,7 +110,7 @@ def test_rules_find_nothing_in_our_rows(words: dict[str, Any]) -> None:
     ],
 )
 def test_what_would_not_train(columns: Row, code: str) -> None:
-    """Whichever program wrote it."""
+    """Experiences that would not train are reported, whichever program wrote them."""
     (row,) = _rows()
     found = {each.code for each in check_row({**row, **columns}, TARGET.rules)}
     assert code in found

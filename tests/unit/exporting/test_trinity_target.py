@@ -40,7 +40,7 @@ def test_row_of_a_trajectory() -> None:
 
 
 def test_configuration() -> None:
-    """It has the folder, its columns, and a batch size that the rows can fill."""
+    """The configuration has the folder, its columns, and a batch size that the rows can fill."""
     snippet = extras_of("trinity", "train", "val")["dpo.yaml"]
     for line in ("prompt_type: messages", "messages_key: prompt", "split: train", "path: ."):
         assert f"{line}\n" in snippet

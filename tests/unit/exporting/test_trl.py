@@ -26,7 +26,7 @@ from prefpairs.targets.trl import provenance
 
 
 def test_row() -> None:
-    """Three chats, with scores."""
+    """A row has three chats: the prompt and both answers, with their scores."""
     assert rows_of("trl", PLAIN) == [
         {
             "prompt": [user("Q")],

@@ -12,7 +12,7 @@ def test_rows() -> None:
 
 
 def test_rows_of_a_trajectory() -> None:
-    """Both rows have the tools, and known scores only."""
+    """Both rows have the tools; scores appear only if they are known."""
     rows = rows_of("trl-kto", DEEP._replace(rejected_score=None))
     tools = '[{"type":"function","function":{"name":"add","parameters":{}}}]'
     assert [row["tools"] for row in rows] == [tools, tools]

@@ -153,7 +153,7 @@ def _bare(source: str, chat: list[dict[str, Any]]) -> str:
 @pytest.mark.parametrize("source", [CHATML, ADDS_SYSTEM, NO_SYSTEM, TRIMS, LLAMA, GEMMA])
 @pytest.mark.parametrize("system", [[], ["Be brief."]])
 def test_a_text_without_special_tokens(source: str, system: list[str]) -> None:
-    """System and user messages are told apart, and the text is recognized as rendered."""
+    """System and user messages are distinguished, and the text is recognized as rendered."""
     if system and source is NO_SYSTEM:
         return
     chat = _chat(system, [], "What is 2 + 3?\n\nassistant, user")
@@ -177,7 +177,7 @@ def test_a_text_without_special_tokens(source: str, system: list[str]) -> None:
     ],
 )
 def test_a_text_that_could_be_several_conversations(text: str) -> None:
-    """It is ambiguous, since a user may write the name of a role on a line."""
+    """Such a text is ambiguous, since a user may write the name of a role on a line."""
     unrenderer = Unrenderer(CHATML)
     for _ in range(2):  # the second time from the cache
         with pytest.raises(Unclear):

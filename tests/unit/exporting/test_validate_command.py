@@ -90,7 +90,7 @@ def test_summary_over_its_input() -> None:
 
 
 def test_missing_file() -> None:
-    """The error names it."""
+    """The error names the missing file."""
     with pytest.raises(FileError, match="nothing"):
         _run(inputs=["nothing.jsonl"])
 

@@ -148,7 +148,7 @@ def test_limit() -> None:
 
 
 def test_file_that_is_not_there() -> None:
-    """The error names it."""
+    """The error names the missing file."""
     with pytest.raises(FileError) as caught:
         _judge(Input("nothing.jsonl", "nothing.jsonl"))
     assert caught.value.path == "nothing.jsonl"

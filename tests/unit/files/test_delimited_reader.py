@@ -48,7 +48,7 @@ def test_cells_are_texts(rows: list[tuple[str, str]], delimiter: str) -> None:
 
 
 def test_lines_and_blank_lines() -> None:
-    """A row is known by its first line; blank lines between rows are no rows."""
+    """A row's number is that of its first line; blank lines between rows are skipped."""
     found = _records('a,b\n"x\n\ny",1\n\nz,2\n')
     assert [record.number for record in found] == [2, 6]
     assert json.loads(found[0].data) == {"a": "x\n\ny", "b": "1"}
@@ -69,7 +69,7 @@ def test_chats() -> None:
     ],
 )
 def test_rows_that_are_refused(text: str, problem: str) -> None:
-    """They are bad rows, and the others are read."""
+    """Malformed rows are bad rows, and the others are read."""
     (record,) = _records(text)
     assert record.refused is not None
     assert problem in record.refused

@@ -219,7 +219,7 @@ def test_spool() -> None:
 
 
 def test_spool_has_no_name_and_one_reader(tmp_path: Path) -> None:
-    """It is in the given folder, unlinked, and readable only by its owner."""
+    """The spool is in the given folder, unlinked, and readable only by its owner."""
     spool, files = Spool(str(tmp_path)), RecordFiles()
     files.add(spool)
     descriptor = spool.open()

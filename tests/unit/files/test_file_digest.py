@@ -94,6 +94,6 @@ def test_stamp_of_what_is_read_once(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/pagemap"), reason="no such file here")
 def test_digest_of_a_file_that_has_no_end() -> None:
-    """Its size is 0 in the file system; more is read, so it is not taken for empty."""
+    """Although the file system gives size 0, bytes are read, so it does not count as empty."""
     size, _ = digest_file("/proc/self/pagemap")
     assert 0 < size <= 1 << 18

@@ -330,7 +330,7 @@ def test_the_folder_of_a_new_one_is_moved(tmp_path: Path) -> None:
 def test_a_folder_that_may_be_written_to_but_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
 ) -> None:
-    """It cannot be opened or locked; files still appear."""
+    """A write-only folder cannot be opened or locked; files still appear in it."""
     if there:
         _old(tmp_path)
     real = os.open

@@ -46,7 +46,7 @@ def test_standard_input(words: list[str]) -> None:
 
 
 def test_standard_input_between_files() -> None:
-    """It keeps its position among files."""
+    """Standard input keeps its position among files."""
     assert _labels("b.jsonl", "-", "a.jsonl") == ["b.jsonl", "stdin", "a.jsonl"]
 
 

@@ -313,7 +313,7 @@ def _keep(path: Path, content: bytes) -> bool:
 
 @pytest.mark.parametrize("name", ["o.jsonl", "o.jsonl.gz", "o.jsonl.zst"])
 def test_file_that_would_not_change_stays(tmp_path: Path, name: str) -> None:
-    """It keeps its time and inode, compressed or not; any other byte replaces it."""
+    """An unchanged file keeps its time and inode, compressed or not; any new byte replaces it."""
     path = tmp_path / name
     _write(path, b"a\n")
     before = path.read_bytes()

@@ -207,7 +207,7 @@ def test_file_that_cannot_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_what_dead_processes_left(tmp_path: Path) -> None:
-    """They are removed by the next run, whatever it writes."""
+    """The next run removes leftovers of dead processes, whatever it writes."""
     folder = _old(tmp_path / "o", "a")
     for name in ("a", "c", "old"):
         (folder / f".{name}.prefpairs-abcdefgh.tmp").write_bytes(b"half")

@@ -69,7 +69,7 @@ def test_what_many_name_is_looked_at_once() -> None:
 
 @pytest.mark.parametrize("inner", [NotRead(7, "no"), "x" * 900])
 def test_what_holds_something_refused_is_refused(inner: Any) -> None:
-    """It is rejected again when it is reached through another value."""
+    """A rejected value is rejected again when it is reached through another value."""
     middle = [inner]
     above = {"a": [middle, 1]}
     sizes = SizeCheck(_shared([middle, above, middle, above]), 800)

@@ -35,7 +35,7 @@ def piped(data: bytes) -> int:
 
 
 def test_a_pipe_becomes_a_file_for_a_while(tmp_path: Path) -> None:
-    """It can be read twice and has no name; the pipe is restored at the end."""
+    """The spooled pipe can be read twice and has no name; the pipe is restored at the end."""
     with stdin_of(piped(b"abc\n")):
         with seekable_stdin(str(tmp_path)):
             assert os.read(0, 10) == b"abc\n"

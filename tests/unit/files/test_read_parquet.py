@@ -85,7 +85,7 @@ def test_nanoseconds() -> None:
     ids=["list", "struct", "duration", "time"],
 )
 def test_other_nanoseconds(kind: Any, value: Any) -> None:
-    """A time that is not needed does not make a file unreadable, wherever it is."""
+    """Nanoseconds in a column that is not needed do not make the file unreadable."""
     schema = pa.schema([("prompt", pa.string()), ("timing", kind)])
     rows = parquet_rows(_file({"prompt": "Q", "timing": value}, schema=schema), X)
     assert decode(next(rows))["prompt"] == "Q"
@@ -134,7 +134,7 @@ def _of_json(text: str) -> io.BytesIO:
 
 
 def test_half_of_an_emoji_in_json() -> None:
-    """It is replaced as in a line of JSON, and the rest of the file is read."""
+    """Half an emoji is replaced as in a line of JSON, and the rest of the file is read."""
     assert decode(next(parquet_rows(_of_json('"\\ud800 é"'), X))) == {"a": "\ufffd é"}
 
 

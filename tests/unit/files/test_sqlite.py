@@ -93,7 +93,7 @@ def test_no_reward(db: Path) -> None:
 
 
 def test_a_row_without_its_frame(db: Path) -> None:
-    """It is read, so that it can be dropped with a reason."""
+    """A row without its frame is read, so that it can be dropped with a reason."""
     _execute(db, "DELETE FROM pipeline_input_blob WHERE id = 1")
     first, second = _rows(db)
     assert first["eid"] == {"task": "0", "run": 0, "suffix": "000000"}

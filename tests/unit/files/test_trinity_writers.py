@@ -174,7 +174,7 @@ def test_files_appear_when_all_is_well(tmp_path: Path) -> None:
 
 
 def test_a_database_without_rows(tmp_path: Path) -> None:
-    """It has its tables."""
+    """A database without rows still has its tables."""
     with open_database(str(tmp_path / "x.db")):
         pass
     assert list(sqlite_rows(Input(str(tmp_path / "x.db"), "x"))) == []

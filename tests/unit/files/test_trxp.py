@@ -101,7 +101,7 @@ def test_identity_that_lacks() -> None:
     ],
 )
 def test_values_that_json_has_no_form_for(value: Any, as_json: Any) -> None:
-    """They become the closest JSON value."""
+    """Values that JSON cannot hold become the closest JSON value."""
     assert _rows(frame([item(info=value)]))[0]["info"] == as_json
 
 
@@ -194,7 +194,7 @@ def test_values_without_end(value: Any, words: str) -> None:
     ids=["by its size", "by its end", "by its tensors"],
 )
 def test_an_item_that_is_refused_many_times(info: Any, tensors: Any) -> None:
-    """It is checked once, however often it is referenced."""
+    """A rejected item is checked once, however often it is referenced."""
     data = frame([item(info=info)] * 5000, tensors)
     begin = time.process_time()
     rows = _taken(data)

@@ -90,7 +90,7 @@ def test_like_another_one() -> None:
 
 
 def test_alone() -> None:
-    """It is the only candidate in its group."""
+    """The candidate is the only one in its group."""
     assert _stand([1.0], []) == [CandidateOutcome(alone=True)]
     assert not any(outcome.alone for outcome in _stand([1.0, 1.0], []))
 

@@ -89,7 +89,7 @@ def test_contradictory_options(words: dict[str, Any], message: str) -> None:
 
 
 def test_missing_file() -> None:
-    """The error names it."""
+    """The error names the missing file."""
     with pytest.raises(FileError, match=r"nothing\.jsonl"):
         _run("a.jsonl", "nothing.jsonl")
 

@@ -51,7 +51,7 @@ def some(number: int) -> list[Row]:
 @examples(40)
 @given(pairs=st.integers(1, 40), chance=st.randoms(use_true_random=False))
 def test_order_does_not_matter(pairs: int, chance: Random) -> None:
-    """The same pairs in any order, including copies and ties."""
+    """The same pairs are shown for any order of the input, including copies and ties."""
     rows = some(80) + [{**row, "meta": {"copy": 1}} for row in some(20)]
     shuffled = list(rows)
     chance.shuffle(shuffled)

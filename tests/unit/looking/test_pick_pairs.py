@@ -159,7 +159,7 @@ def test_smallest_gaps() -> None:
 
 @pytest.mark.parametrize("plan", [{"worst": "gap"}, {"worst": "length-ratio"}, {"seed": 3}])
 def test_order_does_not_matter(plan: dict[str, Any]) -> None:
-    """The same pairs in the same order; ties are broken by ID."""
+    """The same pairs are shown in the same order; ties are broken by ID."""
     found = _prompts(most=8, **plan)
     Path("p.jsonl").write_bytes(data_of(ROWS[::-1]))
     assert _prompts(most=8, **plan) == found
@@ -174,7 +174,7 @@ def test_by_draw() -> None:
 
 
 def test_nothing_to_show() -> None:
-    """Nothing to show exits 3."""
+    """The command exits 3 if there is nothing to show."""
     Path("p.jsonl").write_bytes(b"")
     with pytest.raises(NotThere) as caught:
         _found()

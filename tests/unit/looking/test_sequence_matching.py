@@ -41,7 +41,7 @@ def test_matches(left: str, right: str, found: list[tuple[int, int, int]]) -> No
 
 
 def test_as_much_as_the_textbook_finds() -> None:
-    """As much is found as by the textbook, and it is the same in both sequences."""
+    """The matches are as long in total as the textbook's, and equal in both sequences."""
     chance = random.Random(5)  # noqa: S311 - a fixed shuffle
     for _ in range(3000):
         left, right = ("".join(chance.choices("abc", k=chance.randrange(9))) for _ in range(2))

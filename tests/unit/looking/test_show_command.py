@@ -111,7 +111,7 @@ def test_no_ids_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_text_on_standard_input() -> None:
-    """Bytes that are not text are no IDs."""
+    """Bytes that are not text are rejected as IDs."""
     error = pytest.raises(UsageError, match="expected 4 to 32 hexadecimal digits")
     with _stdin(b"\x1f\x8b\xff"), error:
         _run(ids=["-"])

@@ -37,7 +37,7 @@ def _pairs(folder: Path, rows: list[dict[str, Any]], *words: str) -> list[dict[s
     "words", [(), ("--workers", "2"), ("--num-candidates",), ("--order", "key")]
 )
 def test_pairs_have_no_scores(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """Whatever writes them; their meta says who gave each answer."""
+    """Pairs have no scores, however they are written; their meta names both models."""
     rows = [_row("A", "large"), _row("B", "small"), _row("C", "other"), _row("D", None)]
     (pair,) = _pairs(tmp_path, rows, *WORDS, *words)
     assert (pair["chosen"], pair["rejected"]) == ("A", "B")
@@ -145,13 +145,13 @@ def test_scores_could_contradict() -> None:
     ],
 )
 def test_options_that_go_together(typed: dict[str, Any], error: type[Exception]) -> None:
-    """All three, and no score beside them."""
+    """All three options are needed together, and exclude a score."""
     with pytest.raises(error):
         filled(ReadOptions, typed)
 
 
 def test_candidates_would_have_scores(tmp_path: Path) -> None:
-    """So extract refuses the option."""
+    """Candidates need scores, so `extract` rejects the option."""
     path = tmp_path / "in.jsonl"
     path.write_text(json.dumps(_row("A", "large")), "utf-8")
     assert run("extract", *WORDS, str(path)).returncode == 2

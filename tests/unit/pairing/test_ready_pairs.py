@@ -37,7 +37,7 @@ def _ready(
 
 
 def test_they_come_back_as_they_came(records: Records) -> None:
-    """They come out in input order, unchanged, and are counted as found."""
+    """Ready-made pairs keep the input order, are unchanged, and are counted as found."""
     ledger = Ledger()
     ready = _ready(records, ledger)
     given = [_pair(text) for text in ("c", "a", "b")]

@@ -239,7 +239,7 @@ def test_across_prompts_never_tries_all_wrong_gaps(monkeypatch: pytest.MonkeyPat
 def test_across_prompts_never_tries_all_answers_that_would_differ(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The same if half of the low ones are too near, and all others but one are equal."""
+    """The same if half of the low answers are too close and all others but one are equal."""
     tried = _count_gaps(monkeypatch)
     scores = [0.95] * SIZE + [0.0] * (SIZE // 2) + [0.4] * (SIZE // 2)
     answers = "y" * SIZE + "y" * (SIZE // 2 - 1) + "n" + "n" * (SIZE // 2)

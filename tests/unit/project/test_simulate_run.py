@@ -41,7 +41,7 @@ def test_steps_of_a_machine_share_its_network() -> None:
 
 
 def test_a_slow_machine_holds_up_a_round() -> None:
-    """Its steps take four times as long, whether they compute or move bytes."""
+    """The steps of a slow machine take four times as long, whether they compute or move bytes."""
     slow = replace(QUICK, slow=1, network=1.0)
     assert wall(slow, *(step(1) for _ in range(4))) == 4.0
     assert wall(slow, *(step(read=1e9) for _ in range(2))) == 4.0

@@ -78,7 +78,7 @@ def test_trajectories_that_are_dropped(one: Row, reason: str) -> None:
 
 
 def test_keep_rows() -> None:
-    """--keep-rows uses truncated ones."""
+    """--keep-rows uses truncated trajectories."""
     assert _read(_one(_choice("A", "length")), keep_rows=frozenset({"incomplete"})).kept
 
 

@@ -41,7 +41,7 @@ def _read(row: Row, **options: Any) -> RowOutcome:
 
 
 def test_a_line_is_a_group() -> None:
-    """Its rollouts compete only with each other, though other lines may have the same prompt."""
+    """Rollouts compete only within their line, even if other lines have the same prompt."""
     found = _read(_group("A", "B")).kept
     assert [(one.response[0]["content"], one.score, one.index) for one in found] == [  # type: ignore[index]
         ("A", 1.0, 0),
@@ -70,7 +70,7 @@ def test_rollouts_that_are_dropped(more: Row, reason: str) -> None:
 
 
 def test_keep_rows() -> None:
-    """--keep-rows uses masked ones."""
+    """--keep-rows uses masked rollouts."""
     row = _group(overrides=[{"set_advantage_to_zero": True}])
     assert _read(row, keep_rows=frozenset({"masked"})).kept
 

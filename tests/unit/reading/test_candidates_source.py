@@ -47,7 +47,7 @@ def test_candidate_comes_back_as_it_was() -> None:
     ],
 )
 def test_columns_of_the_question(column: str, value: Any, prompt: Any) -> None:
-    """They are added to the prompt of a candidate, which keeps its group and other fields."""
+    """They join the prompt of a candidate, whose group and other fields do not change."""
     line = _changed(**{column: value})
     assert looks_like(line)
     assert _read(line).kept == [FULL._replace(prompt=prompt)]

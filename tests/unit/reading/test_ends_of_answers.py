@@ -106,7 +106,7 @@ def test_a_reason_that_is_unknown(name: str, row: Callable[[Any], Row]) -> None:
 
 
 def test_a_choice_with_an_unknown_reason() -> None:
-    """It counts as truncated, since a list of scores may belong to all choices."""
+    """A choice with an unknown reason is dropped, unless --keep-rows has unknown_end."""
     assert _read("openai", _completion("max_tool_calls")).lost == ["incomplete"]
     assert len(_read("openai", _completion("max_tool_calls"), "unknown_end").kept) == 1
 
@@ -125,6 +125,6 @@ def test_a_choice_with_an_unknown_reason() -> None:
     ],
 )
 def test_a_reason_that_is_missing(name: str, row: Row) -> None:
-    """The answer is used, and the user is told."""
+    """An answer without a finish reason is used, with a note."""
     found = _read(name, row)
     assert (len(found.kept), found.noticed) == (1, ["end_not_recorded"])

@@ -48,7 +48,7 @@ OWN = [
 
 @pytest.mark.parametrize("first", [0, 3, 200, 404])
 def test_engines_and_orders_agree(tmp_path: Path, first: int) -> None:
-    """The bytes of the pairs, wherever the rows of other formats are among the others."""
+    """The pairs have the same bytes wherever rows of other formats are in the file."""
     rows = [*OTHERS, *OWN]
     rows = [*rows[first:], *rows[:first]]
     path = tmp_path / "rows.jsonl"

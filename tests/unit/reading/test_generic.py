@@ -299,7 +299,7 @@ def test_scores(score: Any, read: float) -> None:
 
 
 def test_score_written_as_text() -> None:
-    """--cast-score reads it."""
+    """--cast-score reads scores written as text."""
     row = {"prompt": "Q", "response": "A", "score": "0.7"}
     assert _kept(row, cast_score=True)[0].score == 0.7
 
@@ -720,7 +720,7 @@ def test_lone_surrogate_is_replaced() -> None:
 
 
 def test_field_that_is_empty_in_some_rows() -> None:
-    """It does not replace a column that other rows use; an always empty column is ignored."""
+    """If rows differ in which field is empty, both are named; an always empty one is ignored."""
     one = {"prompt": "Q", "response": "A", "output": None, "score": 1}
     other = {"prompt": "Q", "response": None, "output": "B", "score": 0}
     choices = [("--response", "response"), ("--response", "output")]

@@ -71,7 +71,7 @@ def test_rows_that_are_no_log(missing: str) -> None:
 
 @pytest.mark.parametrize("empty", ["input", "output"])
 def test_empty_rows_of_a_log(empty: str) -> None:
-    """An empty prompt or answer is no row of a log."""
+    """A row with an empty prompt or answer does not count as a row of a log."""
     assert _fields({**VERL, empty: None}).log is None
 
 

@@ -67,7 +67,7 @@ def test_trials_that_are_dropped(row: Row, reason: str) -> None:
 
 
 def test_keep_rows() -> None:
-    """--keep-rows uses them anyway."""
+    """--keep-rows uses failed trials."""
     failed = _trial(exception_info={"exception_type": "AgentTimeoutError"})
     assert _read(failed, keep_rows=frozenset({"failed"})).kept
 

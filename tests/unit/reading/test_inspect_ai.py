@@ -117,7 +117,7 @@ def test_samples_that_are_dropped(more: Row, reason: str) -> None:
 
 @pytest.mark.parametrize("reason", [["max_tokens"], 7])
 def test_a_stop_reason_of_another_type_is_unknown(reason: Any) -> None:
-    """It may be a list, which is not hashable."""
+    """A stop reason that is a list, which is not hashable, counts as unknown."""
     assert _read(_sample(output={"choices": [{"stop_reason": reason}]})).lost == ["unknown_end"]
 
 
@@ -126,7 +126,7 @@ def test_a_stop_reason_of_another_type_is_unknown(reason: Any) -> None:
     [("failed", {"error": {"message": "E"}}), ("incomplete", {"limit": {"t": 1}})],
 )
 def test_keep_rows(reason: str, more: Row) -> None:
-    """--keep-rows uses them anyway."""
+    """--keep-rows uses failed and truncated samples."""
     assert _only(_sample(**more), keep_rows=frozenset({reason})).score == 1.0
 
 

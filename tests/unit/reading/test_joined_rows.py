@@ -37,7 +37,7 @@ def test_columns_are_added() -> None:
 
 
 def test_rows_without_a_partner_are_counted() -> None:
-    """So are rows without the key; the row itself is read as it is."""
+    """Rows without a partner or without the key are counted and read as they are."""
     table = _table({"id": "a", "score": 1})
     for row in ({"id": "z"}, {"id": None}, {}):
         assert _joined(row, table) == (row, ["not_joined"])
@@ -46,7 +46,7 @@ def test_rows_without_a_partner_are_counted() -> None:
 
 
 def test_a_column_of_both_must_agree() -> None:
-    """Nothing says which of two values is meant."""
+    """If both files have a column, its values must agree, since either could be meant."""
     table = _table({"id": "a", "score": 1})
     assert _joined({"id": "a", "score": 1}, table)[0] == {"id": "a", "score": 1}
     with pytest.raises(BadField):
@@ -67,7 +67,7 @@ def test_several_files() -> None:
 
 
 def test_files_that_cannot_be_joined(tmp_path: Path) -> None:
-    """Errors have the line."""
+    """Errors name the line."""
     path = tmp_path / "scores.jsonl"
     for rows, problem in (
         ('{"id": 1}\n\n{"id": "1"}\n', ":3: line 1 has the same key"),

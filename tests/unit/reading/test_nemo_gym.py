@@ -597,7 +597,7 @@ def test_instructions_and_leading_system_messages_are_one() -> None:
 
 
 def test_leading_system_messages_are_one() -> None:
-    """They are joined without instructions, too."""
+    """Leading system messages are joined, also if there are no instructions."""
     given = [{"role": "system", "content": "S"}, {"role": "developer", "content": "D"}, USER]
     assert _kept(_asked(given)).prompt == [{"role": "system", "content": "S\n\nD"}, USER]
 

@@ -154,7 +154,7 @@ def test_a_truncated_answer_by_other_turns() -> None:
 
 
 def test_an_end_that_nothing_tells() -> None:
-    """NeMo RL leaves special tokens out of most texts: then the user is told."""
+    """Most texts lack special tokens, so the user is told if the end of answers is unknown."""
     assert _read(_train([ASKED, "A"], "011")).noticed == ["end_not_recorded"]
     assert _read(_val(("user", ASKED), ("assistant", "A"))).noticed == ["end_not_recorded"]
     assert not _read(_val(("user", ASKED), ("assistant", "A<|im_end|>"))).noticed

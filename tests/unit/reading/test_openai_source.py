@@ -121,7 +121,7 @@ def test_recognised_by_content(row: Row, source: str) -> None:
 
 
 def test_choices_are_answers() -> None:
-    """Each has its score in a list beside the object; one answer may have a number."""
+    """Scores of choices are a list beside the object; a single choice may have a number."""
     row = {**_batch(_chat("A", "B")), **ASKED, "scores": [1, 0.5]}
     assert _scores(_read(row)) == [("A", 1.0), ("B", 0.5)]
     assert _scores(_read({**_batch(_chat("A")), **ASKED, "reward": 0.5})) == [("A", 0.5)]
@@ -179,7 +179,7 @@ def test_responses() -> None:
     [("failed", "failed"), ("cancelled", "incomplete"), ("in_progress", "incomplete")],
 )
 def test_responses_that_are_not_complete(status: str, reason: str) -> None:
-    """What they have so far is no answer, whatever its score."""
+    """The text of an incomplete response is never used as an answer, whatever its score."""
     row = {"prompt": "Q", "response": _response("A", status), "score": 1}
     assert _read(row).lost == [reason]
     assert _read(row, keep_rows=frozenset({reason})).kept

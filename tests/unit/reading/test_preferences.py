@@ -90,7 +90,7 @@ def test_strength_and_annotators() -> None:
     ],
 )
 def test_labels_without_a_preference(label: Any, reason: str) -> None:
-    """They are dropped and counted."""
+    """Labels without a preference are dropped and counted."""
     found = _read(_own(label), **OWN)
     assert (found.pairs, found.pairs_lost) == ([], [reason])
     assert _read({**STEER, "overall_preference": 0}).pairs_lost == ["tied"]
@@ -160,7 +160,7 @@ def test_meanings(meanings: str, label: Any, side: str, strength: float | None) 
     "words", ["A", "=A", "1=C", "1=A,1=B", "negative=tie", "negative=A,positive=A"]
 )
 def test_meanings_that_mean_nothing(words: str) -> None:
-    """They are rejected before anything is read."""
+    """Meanings that make no sense are rejected before anything is read."""
     with pytest.raises(UsageError):
         read_meanings([words])
 

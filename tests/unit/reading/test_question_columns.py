@@ -289,7 +289,7 @@ def test_context_in_order() -> None:
     ],
 )
 def test_images_and_the_like(column: str, value: Any, parts: list[Any]) -> None:
-    """They become parts of the user's message, before its text."""
+    """Images become parts of the user's message, before its text."""
     said = {"type": "text", "text": "Q"}
     assert _prompt({column: value}) == [{"role": "user", "content": [*parts, said]}]
 

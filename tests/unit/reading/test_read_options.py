@@ -203,7 +203,7 @@ def test_tolerated_rows(word: str, number: int | None, percent: float) -> None:
 
 @pytest.mark.parametrize("word", ["", "-1", "x", "%", "1.5", "101%", "1e3", "nan%", "1 000"])
 def test_invalid_tolerances(word: str) -> None:
-    """Anything else is rejected."""
+    """Anything but a count or a percentage is rejected."""
     with pytest.raises(UsageError, match="expected a number of rows, or a share"):
         _plan(on_error="skip", max_errors=word)
 
@@ -273,7 +273,7 @@ def test_companions_of_other_sources_are_files() -> None:
 
 
 def test_inputs_of_pairs() -> None:
-    """As inputs of pairs, such files are read."""
+    """Among inputs of pairs, no file is skipped for its name."""
     assert _inputs(paths=["*.jsonl"]).inputs == [
         Input(name, name, layouts=LAYOUTS, tables=TABLES)
         for name in ("r.jsonl", "r_failures.jsonl", "r_materialized_inputs.jsonl")

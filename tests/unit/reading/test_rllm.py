@@ -72,7 +72,7 @@ def test_episodes_without_trajectories(reason: str, row: str) -> None:
 
 @pytest.mark.parametrize(("reason", "ended"), [("failed", "error"), ("incomplete", "timeout")])
 def test_keep_rows(reason: str, ended: str) -> None:
-    """--keep-rows uses them anyway."""
+    """--keep-rows uses failed and truncated episodes."""
     assert _read(_episode(termination_reason=ended), keep_rows=frozenset({reason})).kept
 
 

@@ -59,12 +59,12 @@ def test_rollouts_that_are_dropped(more: dict[str, Any], reason: str) -> None:
 
 @pytest.mark.parametrize(("reason", "stop"), [("failed", "abort"), ("incomplete", "length")])
 def test_keep_rows(reason: str, stop: str) -> None:
-    """--keep-rows uses them anyway."""
+    """--keep-rows uses dropped rollouts."""
     assert _read(_row(stop_reason=stop), keep_rows=frozenset({reason})).kept
 
 
 def test_rewards_of_tokens() -> None:
-    """They are added up, also if --score names them."""
+    """Rewards per token are summed, also if --score names them."""
     row = _row(score=[0.0, 0.25, 0.5])
     assert _read(row).kept[0].score == 0.75
     assert _read(row, scores=(("score", 2.0),)).kept[0].score == 1.5

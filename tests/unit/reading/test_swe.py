@@ -148,7 +148,7 @@ def test_verdicts(more: Row, score: float) -> None:
     ],
 )
 def test_another_score_that_differs(more: Row, names: list[str]) -> None:
-    """The run stops, with a command for each; a score that agrees, or no verdict, is no rival."""
+    """The run stops, with a command for each score; equal scores and missing verdicts are fine."""
     with pytest.raises(TwoReadings) as caught:
         _read(_row(**more), swe)
     assert caught.value.choices == [("--score", name) for name in names]
@@ -159,7 +159,7 @@ def test_another_score_that_differs(more: Row, names: list[str]) -> None:
 
 
 def test_rows_of_swe_agent_trajectories() -> None:
-    """The model is called ai, and the text of the system is in a field of its own."""
+    """Their model is called ai, and the text of the system message is in its own field."""
     said = [("system", None, "S"), ("user", "Q", None), ("ai", "A", None)]
     turns = [{"role": role, "text": text, "system_prompt": more} for role, text, more in said]
     row = {"instance_id": "i", "target": False, "trajectory": turns, "model_name": "m"}
@@ -170,12 +170,12 @@ def test_rows_of_swe_agent_trajectories() -> None:
 
 
 def test_the_conversation_may_be_named() -> None:
-    """As before these rows had a format of their own."""
+    """Naming the columns of the conversation and the score gives the same result."""
     assert _read(_row(), prompt="trajectory", scores=(("resolved", 1.0),)) == _read(_row())
 
 
 def test_tools_whose_parameters_are_text() -> None:
-    """As tables store what differs from row to row."""
+    """Parameters may be JSON in a string, as in tables where they differ from row to row."""
     function = {"name": "f", "parameters": '{"type": "object"}'}
     tools = [json.dumps({"type": "function", "function": function})]
     assert _read(_row(tools=tools)).kept[0].tools == [TOOL]
@@ -183,7 +183,7 @@ def test_tools_whose_parameters_are_text() -> None:
 
 @pytest.mark.parametrize("kind", [None, [], {}, "recall"])
 def test_events_of_the_program(kind: Any) -> None:
-    """Those that the model neither caused nor saw are no turns."""
+    """Events that the model neither caused nor saw are not turns."""
     event = {"id": 9, "source": "environment", "observation": kind, "content": "x"}
     (found,) = _read(_run(EVENTS[2], event), openhands).kept
     assert found.response == [SAID]
@@ -234,14 +234,14 @@ def test_an_evaluation_that_failed_is_no_verdict(failed: str) -> None:
 
 
 def test_demonstrations_and_the_name_of_a_run() -> None:
-    """What was shown to the model is prompt; without an id, the file is named for the issue."""
+    """Demonstrations belong to the prompt; without an ID, the file name identifies the issue."""
     shown = {**SAID, "is_demo": True}
     (found,) = _read(_traj(shown, ASKED[1], SAID, replay_config=None), swe_agent).kept
     assert (len(found.prompt), json.loads(found.group)) == (4, ["i", None])
 
 
 def test_directories_of_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each run is read with the results of its directory; predictions are no rows."""
+    """Each run is read with the results.json of its directory; preds.json is skipped."""
     monkeypatch.chdir(tmp_path)
     for name in ("one/i/i.traj", "one/preds.json", "one/results.json", "two/i/i.traj"):
         Path(name).parent.mkdir(parents=True, exist_ok=True)

@@ -226,7 +226,7 @@ def test_fields_of_the_wrong_type(row: Row, field: str) -> None:
 
 
 def test_looks_like() -> None:
-    """Turns alone are no trace; another of its fields is required."""
+    """Turns alone do not make a trace; another of its fields is required."""
     assert source_of(json.dumps(_trace(DONE)).encode()) == "traces"
     assert looks_like(b'{"turns": [{"role": "tool", "content": "x", "tool_error": "y"}]}')
     assert not looks_like(b'{"turns": [{"role": "user", "content": "x"}]}')
@@ -266,7 +266,7 @@ def test_other_columns_are_part_of_the_question(column: str) -> None:
 
 
 def test_a_system_prompt_column_is_a_system_message() -> None:
-    """It becomes a system message, once, even if the turns begin with it."""
+    """A system_prompt becomes one system message, even if the turns begin with it."""
     given = {"role": "system", "content": "Be brief."}
     asked = {"role": "user", "content": "Q"}
     row = {**_trace(), "turns": [asked, DONE]}

@@ -157,7 +157,7 @@ PIXELS: dict[str, Any] = {
 
 
 def test_images_that_messages_refer_to() -> None:
-    """They are part of the prompt, by reference; tokens with places of images are left out."""
+    """Images become part of the prompt, by reference; tokens that contain images are omitted."""
     kept = _kept(_row(messages=SEEN, prompt_text=None, response_text=None, **PIXELS))
     assert kept.prompt == SEEN[:1]
     assert (kept.response, kept.tokens) == (SEEN[1:], None)
@@ -168,12 +168,12 @@ def test_images_that_messages_refer_to() -> None:
 
 
 def test_masked_answers_about_images() -> None:
-    """They are dropped as others are."""
+    """Masked answers are dropped, also if they are about images."""
     assert _read(_row(messages=SEEN, action_mask=[0], **PIXELS)).lost == ["masked"]
 
 
 def test_pairs_about_images() -> None:
-    """As single answers, without their tokens."""
+    """Pairs about images are read as single answers are, without their tokens."""
     sides: dict[str, Any] = {
         "chosen_messages": SEEN,
         "rejected_messages": [SEEN[0], {"role": "assistant", "content": "A dog."}],
@@ -211,7 +211,7 @@ def test_losses(more: dict[str, Any], reasons: list[str]) -> None:
 
 
 def test_kept_on_request() -> None:
-    """--keep-rows uses them anyway."""
+    """--keep-rows uses dropped experiences."""
     cut = _row(truncate_status="response_truncated", tokens=[1, 2, 3], action_mask=[0])
     assert _kept(cut, keep_rows=frozenset({"incomplete", "masked"})).response == "A"
 
@@ -273,7 +273,7 @@ def test_ready_pair() -> None:
 
 
 def test_ready_pair_with_options() -> None:
-    """Its group and meta follow the options."""
+    """The group and meta of a ready-made pair follow the options."""
     (pair,) = _read(_ready(), group_by=("run",), keep=("eid.suffix",)).pairs
     assert (pair.group, pair.meta and pair.meta["eid.suffix"]) == ('["5/0/2"]', "dbe565")
     nameless = {"batch": "", "task": "", "run": 0, "step": 0}
@@ -306,7 +306,7 @@ def test_ready_pair_with_tokens() -> None:
     ],
 )
 def test_ready_pairs_that_are_unfit(more: dict[str, Any], reason: str) -> None:
-    """Each is dropped with a reason, and is no candidate either."""
+    """Each such pair is dropped with a reason, and its answers give no candidates."""
     reading = _read(_ready(**more))
     assert (reading.pairs, reading.pairs_lost, reading.kept, reading.lost) == ([], [reason], [], [])
 
@@ -382,7 +382,7 @@ def test_tokens_that_the_tokenizer_does_not_know() -> None:
 
 
 def test_a_space_in_front_of_an_answer_stays() -> None:
-    """It is kept even if the tokenizer drops a space at the start of a text."""
+    """The space is kept even if the tokenizer drops spaces at the start of a text."""
 
     class Spaces(Letters):
         def text(self, ids: Sequence[int]) -> str:

@@ -123,7 +123,7 @@ def test_the_last_call_without_an_error_tells_of_truncation() -> None:
     ("reason", "more"), [("failed", {"ok": False}), ("incomplete", {"stop_condition": "max_turns"})]
 )
 def test_keep_rows(reason: str, more: Row) -> None:
-    """--keep-rows uses them anyway."""
+    """--keep-rows uses dropped traces."""
     found = _only(_episode(_trace(**more)), keep_rows=frozenset({reason}))
     assert found.score == 1.25
 

@@ -72,12 +72,12 @@ def test_rollouts_that_are_dropped(more: dict[str, Any], reason: str) -> None:
     ("reason", "more"), [("failed", {"error": "E"}), ("incomplete", {"is_truncated": True})]
 )
 def test_keep_rows(reason: str, more: dict[str, Any]) -> None:
-    """--keep-rows uses them anyway."""
+    """--keep-rows uses dropped rollouts."""
     assert _read(_row(**more), keep_rows=frozenset({reason})).kept
 
 
 def test_a_rollout_of_one_turn_ends_at_its_limit_of_turns() -> None:
-    """It was not cut off."""
+    """A single-turn rollout that ends at its turn limit is complete."""
     assert _read(_row(stop_condition="max_turns_reached")).lost == []
 
 
@@ -138,6 +138,6 @@ def test_rows_of_your_own_may_number_their_examples() -> None:
 def test_files_that_hold_none_or_the_same_rollouts_are_skipped(
     names: list[str], skipped: list[str]
 ) -> None:
-    """Only next to the file with the rollouts: a file that is named alone is read."""
+    """They are skipped only next to the file of rollouts: a file named alone is read."""
     plan = ReadPlan(inputs=[Input(name, name) for name in names]).as_rollouts(ReadOptions())
     assert [name for name, _ in plan.skipped_files] == skipped

@@ -329,7 +329,7 @@ def test_manifest_that_moves_with_its_files(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_manifest_of_the_same_recipe() -> None:
-    """It may be replaced, however the recipe is spelled; so may one without a recipe."""
+    """It may be replaced, however the recipe is spelled; so may a manifest without a recipe."""
     _writer("data/manifest.json").check()
     _manifest()
     Path("link.toml").symlink_to("r.toml")
@@ -375,7 +375,7 @@ def test_file_that_is_not_ours_to_write_over() -> None:
     ],
 )
 def test_depfile(target: str, inputs: list[str], rule: str) -> None:
-    """One rule, and an empty one for each input, so that a missing input is no error for make."""
+    """The depfile has one rule, and an empty one per input, so that make accepts missing inputs."""
     assert depfile_of(target, inputs) == rule.encode()
 
 

@@ -359,7 +359,7 @@ def test_names_of_fields_are_no_keys(word: str, field: str) -> None:
 
 @pytest.mark.parametrize("word", ["n", "q", "o", "help", "recipe", "set"])
 def test_short_options_are_no_keys(word: str) -> None:
-    """Short options are no keys."""
+    """Recipes have no keys for short options."""
     assert all(word not in words for words in TABLES.values())
     recipe = _recipe(f"[write]\n{word} = 1\n[sample]\n")
     assert _wrong(recipe, "write") == [f"r.toml:2: unknown word in [write]: {word}"]
@@ -538,7 +538,7 @@ def test_nearest_word() -> None:
 
 @pytest.mark.parametrize("odd", ["\u2028", "\u2029", "\x85"])
 def test_what_ends_no_line_in_toml(odd: str) -> None:
-    """Only line feeds end lines in TOML."""
+    """Only a line feed ends a line in TOML."""
     recipe = _recipe(f"# a{odd}b\n[pair]\nmin_gpa = 1\n")
     assert _wrong(recipe, "pair") == ["r.toml:3: unknown word in [pair]: min_gpa"]
 
@@ -619,7 +619,7 @@ def test_line_of_an_unknown_source() -> None:
     ],
 )
 def test_wrong_tables(text: str, sentence: str, hint: str | None) -> None:
-    """They are reported when the recipe is read, with the line if it is known."""
+    """Wrong tables are reported when the recipe is read, with the line if it is known."""
     with pytest.raises(UsageError) as caught:
         _recipe(text)
     sentences, told = error_sentences(caught.value)

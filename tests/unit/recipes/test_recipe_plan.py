@@ -155,7 +155,7 @@ def test_no_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_companions_of_rollouts() -> None:
-    """They are skipped and counted."""
+    """Files that accompany rollouts are skipped and counted."""
     Path("runs").mkdir()
     for name in ("rollouts.jsonl", "rollouts_materialized_inputs.jsonl"):
         Path("runs", name).write_bytes(b"x")

@@ -205,7 +205,7 @@ def test_benchmark_of_the_name_of_an_input() -> None:
 
 @pytest.mark.parametrize("text", [RECIPE + WHOLE, RECIPE + SIDES])
 def test_same_bytes_on_a_second_run(text: str) -> None:
-    """Nothing in them depends on the time or the machine."""
+    """Nothing in the results depends on the time or the machine."""
     _run(text)
     first = _files("data")
     _run(text)
@@ -268,7 +268,7 @@ def test_manifest_elsewhere() -> None:
 
 @pytest.mark.parametrize("kind", ["a file", "a folder"])
 def test_an_input_behind_a_link(kind: str) -> None:
-    """It is listed as it was named, so `verify` notices if the link is changed."""
+    """An input is listed under the name given, so `verify` notices if the link is changed."""
     Path("runs/1").mkdir()
     shutil.move("runs/in.jsonl", "runs/1/in.jsonl")
     shutil.copytree("runs/1", "runs/2")

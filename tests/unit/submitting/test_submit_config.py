@@ -177,7 +177,7 @@ def test_what_is_wrong_in_a_configuration(line: str, error: str, tmp_path: Path)
     ],
 )
 def test_what_is_wrong_on_the_command_line(words: list[str], error: str, tmp_path: Path) -> None:
-    """Exits 2 without connecting."""
+    """The command exits 2 without connecting."""
     folder = write_dataset(tmp_path / "data")
     done = told("submit", "customizer", str(folder), *words)
     assert done.returncode == 2

@@ -313,7 +313,7 @@ def test_tls_is_verified(tmp_path: Path) -> None:
 
 
 def test_no_server(tmp_path: Path) -> None:
-    """Exits 5 after a few attempts if there is no server."""
+    """The command exits 5 after a few attempts if there is no server."""
     folder = write_dataset(tmp_path)
     with running_double() as double:
         pass

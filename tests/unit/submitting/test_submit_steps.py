@@ -271,7 +271,7 @@ def test_a_dataset_that_would_be_lost_is_not_sent(tmp_path: Path) -> None:
 
 
 def test_a_job_under_its_own_name(tmp_path: Path) -> None:
-    """Both names are sent; a deployment that already has the name is not changed."""
+    """Both names are sent; an existing deployment with that name is not changed."""
     folder = write_dataset(tmp_path)
     words = (*DEPLOY, "--output-model", "games/tuned", "--deployment-name", "player")
     with running_double() as double:
