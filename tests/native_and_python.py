@@ -102,11 +102,11 @@ def paired(line: bytes, kept: list[Candidate], reader: Core, slot: int = 0) -> b
     columns = _columns_of(kept, len(line))
     numbers = array("I", [slot])
     label, data = 'a "name".jsonl', b" " * _OFFSET + line
-    done, made = reader.pairs(
-        numbers, numbers, columns.by_name(), lambda _: (data, label), LONGEST, 1, 1
-    )
-    assert done == 1
-    if made == [0]:
+    maker = reader.pair_maker(1)
+    asked = numbers, numbers, columns.by_name(), lambda _: (data, label)
+    assert maker.begin(*asked, LONGEST, 1) == 1
+    made = maker.made(0)
+    if made == [(slot, slot)]:
         return False
     number = f"#{slot + 1}" if len(kept) > 1 else ""
     candidate = kept[slot]._replace(origin=kept[slot].origin or f"{label}:0{number}")

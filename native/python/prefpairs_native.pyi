@@ -1,7 +1,7 @@
 """The native core of prefpairs: lines of rollouts in, columns, messages and pairs out."""
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, final
 
 __version__: str
@@ -32,6 +32,20 @@ class OpenFile:
 
     def __new__(cls, descriptor: int) -> OpenFile: ...
 
+@final
+class DigestTable:
+    """Numbers digests in the order in which they first come."""
+
+    def __new__(cls) -> DigestTable: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, number: int, /) -> bytes: ...
+    def number_of(self, digest: bytes, /) -> int:
+        """The number of a digest; a new digest gets the next free number."""
+    def numbers_of(self, digests: bytes, /) -> array[int]:
+        """The numbers of digests that follow each other."""
+    def truncate(self, count: int, /) -> None:
+        """Forget all digests but so many first ones."""
+
 def pairs_of(
     strategy: str,
     columns: Mapping[str, Any],
@@ -61,6 +75,32 @@ def renumbered(
 ) -> list[bytes]:
     """The groups of candidates by other numbers, and lines that follow so many others (u32)."""
 
+@final
+class PairMaker:
+    """Makes pairs batch by batch, in several threads."""
+
+    def begin(
+        self,
+        chosen: array[int],
+        rejected: array[int],
+        columns: Mapping[str, Any],
+        open_file: Callable[[int], tuple[OpenFile | bytes, str] | None],
+        longest: int,
+        size: int,
+        /,
+    ) -> int:
+        """Begin a batch: the first pairs, whose candidates take about `size` bytes; how many.
+
+        The pairs are given by the numbers of their candidates. The columns are those of
+        `CandidateColumns.by_name`. `open_file` gives a file, or all its bytes, and its name; None
+        where Python must read it, as it must read longer lines.
+        """
+    def made(self, but: int, /) -> list[PairsMade | tuple[int, int]]:
+        """What became of the oldest batches, all but so many.
+
+        The lines of pairs, or the candidates of one that Python must make.
+        """
+
 class _Reader:
     """Reads the rows of a format; remembers the questions that they asked."""
 
@@ -76,38 +116,22 @@ class _Reader:
         self,
         opened: OpenFile | bytes,
         lines: tuple[int, int],
-        start: int,
         size: int,
         longest: int,
         threads: int,
         /,
-    ) -> list[
+    ) -> Iterator[
         tuple[int, list[tuple[Columns, int, dict[str, int], bytes] | tuple[int, int, bytes | None]]]
     ]:
-        """What is in the lines that begin in a range of `size` bytes for each thread, from `start`.
+        """What is in the lines of a file that are at `lines`, in windows of `size` bytes.
 
-        All lines of the file are at `lines`. Each thread gives the number of its lines, and columns
-        as `index` does. Between them are place, offset and bytes of the lines that Python must
-        read: those that hold anything unknown here, and longer ones, whose bytes are not given.
+        Of the lines that begin in a window their number, and columns as `index` gives them. Between
+        these are place, offset and bytes of the lines that Python must read: those that hold
+        anything unknown here, and longer ones, whose bytes are not given. The threads read on while
+        a window is looked at.
         """
-    def pairs(
-        self,
-        chosen: array[int],
-        rejected: array[int],
-        columns: Mapping[str, Any],
-        open_file: Callable[[int], tuple[OpenFile | bytes, str] | None],
-        longest: int,
-        size: int,
-        threads: int,
-        /,
-    ) -> tuple[int, list[int | PairsMade]]:
-        """How many pairs were looked at, and their lines, or the place of one for Python to make.
-
-        These are the first ones, whose candidates take about `size` bytes.
-        The pairs are given by the numbers of their candidates. The columns are those of
-        `CandidateColumns.by_name`. `open_file` gives a file, or all its bytes, and its name; None
-        where Python must read it, as it must read longer lines.
-        """
+    def pair_maker(self, threads: int, /) -> PairMaker:
+        """Makes pairs of candidates that were read from files like this."""
 
 @final
 class NemoGym(_Reader):

@@ -81,7 +81,7 @@ def test_groups_are_equal_keys_prompts_and_tools(given_lines: list[bytes]) -> No
         columns = store.columns
         asked = [(one.group, digest_prompt(one.prompt), digest_tools(one.tools)) for one in read]
         numbers = [columns.group_number(number) for number in range(len(read))]
-        members = [list(columns.members(group)) for group in range(len(columns.group_keys()))]
+        members = [list(columns.members(group)) for group in range(columns.groups)]
     assert len(set(zip(asked, numbers, strict=True))) == len(set(asked)) == len(set(numbers))
     for group, found in enumerate(members):
         assert found == [number for number, own in enumerate(numbers) if own == group]

@@ -202,7 +202,7 @@ def test_long_lines_and_deep_ones_are_handed_up() -> None:
     found = [one for one in core().index(given_lines, [0] * 4, LONGEST) if isinstance(one, int)]
     assert found == [1, 2]
     data = b"".join(given_lines)
-    ((number, parts),) = core().index_file(data, (0, len(data)), 0, len(data), LONGEST, 1)
+    ((number, parts),) = core().index_file(data, (0, len(data)), len(data), LONGEST, 1)
     handed_up = [(part[0], part[2]) for part in parts if isinstance(part[0], int)]
     assert (number, handed_up) == (4, [(1, None), (2, deep)])
     assert core().read(long, "") is None

@@ -2,6 +2,7 @@
 
 use crate::identity::Digest;
 use crate::json::Result;
+use crate::questions::Questions;
 
 /// A group: what candidates must share to compete.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +15,7 @@ pub struct Group {
 /// What an index remembers of a candidate.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Found {
-    /// The number of its group, in order of arrival.
+    /// The number of its group among all questions that were found.
     pub group: u32,
     pub score: f64,
     pub index: i64,
@@ -34,11 +35,11 @@ pub trait Rows {
     /// Add the candidates of a row; `No`, and none, where Python must read it.
     fn index(&mut self, line: &str, found: &mut Vec<Found>) -> Result<()>;
 
-    /// The groups that were not there before; they are taken away.
-    fn fresh(&mut self) -> Vec<Group>;
+    /// The questions that it shares with readers in other threads.
+    fn questions(&self) -> &Questions;
 }
 
-/// Consecutive candidates, and the groups that the reader met among them first.
+/// Consecutive candidates, and the groups that were not there before, once they are joined.
 #[derive(Default)]
 pub struct Columns {
     pub fresh: Vec<Group>,
@@ -87,12 +88,12 @@ pub fn scan<'a>(
         if text.is_some_and(|text| reader.index(text, &mut found).is_ok()) {
             columns.add(&found, *offset, line.len(), place);
         } else {
-            columns.fresh = reader.fresh();
+            reader.questions().join(&mut columns);
             segments.push(Segment::Columns(std::mem::take(&mut columns)));
             segments.push(Segment::HandedUp(place));
         }
     }
-    columns.fresh = reader.fresh();
+    reader.questions().join(&mut columns);
     segments.push(Segment::Columns(columns));
     segments
 }

@@ -8,6 +8,7 @@ use crate::chat::{strip, Chat, Once, Role};
 use crate::identity::{digest, Digest, ABSENT};
 use crate::json::{write_str, Cursor, No, Result, Str};
 use crate::numbers::{number, read_index, read_score, NO_INDEX};
+use crate::questions::Questions;
 use crate::winners::{Winner, Winners};
 
 const ENDED: &str = "TTC_END";
@@ -42,10 +43,10 @@ struct Asked {
 /// Reads items; remembers the questions that they asked.
 pub struct Reader {
     step_name: String,
-    /// The number of the group of each question that was asked in the same bytes.
-    questions: HashMap<Digest, u32>,
-    groups: HashMap<Digest, u32>,
-    fresh: Vec<Group>,
+    questions: Questions,
+    /// The groups of the item that may be new, by their keys and by the bytes of their questions; and
+    /// what their questions are known by.
+    fresh: HashMap<Digest, (Digest, Group)>,
     prompt: Chat,
     /// Whether the prompt ends in an answer, or did: it may be that of the step.
     ends_in_an_answer: bool,
@@ -57,17 +58,17 @@ impl Reader {
     pub fn new(step_name: &str) -> Self {
         Reader {
             step_name: step_name.to_owned(),
-            questions: HashMap::new(),
-            groups: HashMap::new(),
-            fresh: Vec::new(),
+            questions: Questions::default(),
+            fresh: HashMap::new(),
             prompt: Chat::default(),
             ends_in_an_answer: false,
             winners: Vec::new(),
         }
     }
 
-    pub fn step_name(&self) -> &str {
-        &self.step_name
+    /// A reader for another thread.
+    pub fn like(other: &Self) -> Self {
+        Reader { questions: other.questions.clone(), ..Reader::new(&other.step_name) }
     }
 
     fn read<'a>(&self, line: &'a str) -> Result<Item<'a>> {
@@ -197,25 +198,27 @@ impl Reader {
         Ok((Group { key, question: [named, prompt, ABSENT] }, name))
     }
 
-    /// The number of the group of a step, and whether its prompt held its answer.
-    fn number(&mut self, id: &str, step: &Step) -> Result<(u32, bool)> {
+    /// What the question of a step is known by, and whether its prompt held its answer.
+    fn question(&mut self, id: &str, step: &Step) -> Result<(Digest, bool)> {
         let pieces = [id, "\0", step.turn.raw, "\0", step.input];
         let asked = digest(&pieces.map(str::as_bytes));
-        if let Some(known) = self.questions.get(&asked) {
-            return Ok((*known, false));
+        if let Some((known_by, _)) = self.fresh.get(&asked) {
+            return Ok((*known_by, false));
+        }
+        if self.questions.find(&asked).is_some() {
+            return Ok((asked, false));
         }
         let (held, _) = self.read_prompt(step)?;
         let (group, _) = self.group(id, step)?;
-        let next = self.groups.len() as u32;
-        let number = *self.groups.entry(group.key).or_insert(next);
-        if number == next {
-            self.fresh.push(group);
+        let last = self.prompt.messages.last();
+        // Otherwise the answer of another step may be at its end.
+        let as_given = !held && last.is_some_and(|turn| turn.role != Role::Assistant);
+        let own = (if as_given { asked } else { group.key }, group);
+        let known = *self.fresh.entry(group.key).or_insert(own);
+        if as_given {
+            self.fresh.insert(asked, known);
         }
-        let turns = &self.prompt.messages;
-        if !held && turns.last().is_some_and(|turn| turn.role != Role::Assistant) {
-            self.questions.insert(asked, number); // no answer of the step can be in it
-        }
-        Ok((number, held))
+        Ok((known.0, held))
     }
 
     fn asked(&mut self, id: &str, step: &Step) -> Result<Asked> {
@@ -275,23 +278,22 @@ impl Reader {
 impl Rows for Reader {
     fn index(&mut self, line: &str, found: &mut Vec<Found>) -> Result<()> {
         let item = self.read(line)?;
-        let before = self.groups.len();
-        for step in &item.steps {
-            match self.number(&item.id, step) {
-                Ok((group, held)) => found.push(Found {
-                    group,
-                    score: step.score,
-                    index: step.index,
-                    response: response_digest(&step.output),
-                    held,
-                    ..Found::default()
-                }),
-                Err(no) => {
-                    found.clear();
-                    self.forget_from(before);
-                    return Err(no);
-                }
-            }
+        self.fresh.clear();
+        let asked = item.steps.iter().map(|step| self.question(&item.id, step));
+        let asked: Vec<(Digest, bool)> = asked.collect::<Result<_>>()?;
+        for (step, (known_by, held)) in item.steps.iter().zip(asked) {
+            let question = match self.fresh.get(&known_by) {
+                Some((_, group)) => Some(self.questions.add(known_by, *group, 0)),
+                None => self.questions.find(&known_by),
+            };
+            found.push(Found {
+                group: question.ok_or(No::Odd)?.group,
+                score: step.score,
+                index: step.index,
+                response: response_digest(&step.output),
+                held,
+                ..Found::default()
+            });
         }
         if let Some(first) = found.first_mut() {
             first.item = Some(digest(&[b"item\0", item.id.as_bytes()]));
@@ -299,18 +301,8 @@ impl Rows for Reader {
         Ok(())
     }
 
-    fn fresh(&mut self) -> Vec<Group> {
-        std::mem::take(&mut self.fresh)
-    }
-}
-
-impl Reader {
-    /// Forget the groups of an item that Python must read: it may have none of them.
-    fn forget_from(&mut self, groups: usize) {
-        let added = self.groups.len() - groups;
-        self.fresh.truncate(self.fresh.len() - added);
-        self.groups.retain(|_, number| (*number as usize) < groups);
-        self.questions.retain(|_, number| (*number as usize) < groups);
+    fn questions(&self) -> &Questions {
+        &self.questions
     }
 }
 

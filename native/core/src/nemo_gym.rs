@@ -1,13 +1,11 @@
 //! Rollouts of NeMo Gym: one line is the reply of an agent to one run of one task.
 
-use std::collections::HashMap;
-
 use crate::block::{Found, Group, Rows};
 use crate::chat::{strip, Chat, Message, Once, Role};
-use crate::fingerprint::Fingerprints;
 use crate::identity::{digest, hexadecimal, Digest, ABSENT};
 use crate::json::{write_str, Cursor, Marks, No, Result, Shapes, Str};
 use crate::numbers::{number, read_index, read_score, NO_INDEX};
+use crate::questions::{Question, Questions};
 use crate::winners::{only, Winner, Winners};
 
 /// How many questions are kept, and how many bytes of each.
@@ -18,15 +16,6 @@ const MOST_MISSED: usize = 64;
 const SELDOM: usize = 16;
 /// The number of the response among the fields of a row that may not occur twice.
 const RESPONSE: u32 = 31;
-
-/// What is known of a question, and what its answers must know of it.
-#[derive(Debug, Clone, Copy)]
-struct Question {
-    /// The number of its group; of a new one, the next.
-    group: u32,
-    /// The number of calls in the prompt.
-    calls: u32,
-}
 
 /// A row with one candidate, whose messages are in `Reader::answer`.
 #[derive(Debug, Clone, Copy)]
@@ -68,13 +57,7 @@ impl<'a> Asked<'a> {
 /// Reads rows; remembers the questions that they asked.
 #[derive(Default)]
 pub struct Reader {
-    questions: HashMap<Digest, Question>,
-    /// What they are known by.
-    fingerprints: Fingerprints,
-    /// How many groups there are.
-    groups: u32,
-    /// The groups that were not there before, until the caller takes them.
-    fresh: Vec<Group>,
+    questions: Questions,
     /// The messages of the last row, the prompt left out.
     pub answer: Chat,
     prompt: Chat,
@@ -85,8 +68,16 @@ pub struct Reader {
     last_tools: Tools,
 }
 
-/// A group that is new, and the fingerprint of its question, unless others spoke, too.
-type Fresh = (Group, Option<Digest>);
+/// The question of a row.
+enum Met {
+    Before(Question),
+    /// Its fingerprint is missing where others spoke, too.
+    First {
+        calls: u32,
+        group: Group,
+        fingerprint: Option<Digest>,
+    },
+}
 
 /// What was read lately: most rows repeat much of it.
 #[derive(Default)]
@@ -199,24 +190,21 @@ struct LastQuestion {
 impl Rows for Reader {
     fn index(&mut self, line: &str, found: &mut Vec<Found>) -> Result<()> {
         let row = self.read(line)?;
-        let (question, fresh) = if row.moved {
-            let (question, group, _) = self.new_question(row.asked, true)?;
-            (question, Some((group, None)))
-        } else {
-            self.question(row.asked)?
-        };
-        let bound = self.read_calls(row.asked, question.calls)?;
+        let question = self.question(&row)?;
+        let (Met::Before(Question { calls, .. }) | Met::First { calls, .. }) = question;
+        let bound = self.read_calls(row.asked, calls)?;
         let response = self.answer.digest(bound.then_some(&self.prompt))?;
-        if let Some(fresh) = fresh {
-            self.add_group(fresh, question, row.asked);
-        }
-        let (group, Row { score, index, moved, cut, .. }) = (question.group, row);
+        let group = match question {
+            Met::Before(known) => known.group,
+            Met::First { calls, group, fingerprint } => self.add(&row, calls, group, fingerprint),
+        };
+        let Row { score, index, moved, cut, .. } = row;
         found.push(Found { group, score, index, response, moved, cut, ..Found::default() });
         Ok(())
     }
 
-    fn fresh(&mut self) -> Vec<Group> {
-        std::mem::take(&mut self.fresh)
+    fn questions(&self) -> &Questions {
+        &self.questions
     }
 }
 
@@ -245,6 +233,11 @@ impl Winners for Reader {
 }
 
 impl Reader {
+    /// A reader for another thread.
+    pub fn like(other: &Self) -> Self {
+        Reader { questions: other.questions.clone(), ..Reader::default() }
+    }
+
     /// A row without its prompt; the caller must check that the prompt does not begin with the model.
     pub fn whole<'a>(&mut self, line: &'a str) -> Result<Whole<'a>> {
         let row = self.read(line)?;
@@ -306,22 +299,27 @@ impl Reader {
         Ok(cut)
     }
 
-    /// A question that was asked before is known by its bytes.
-    fn question(&mut self, asked: Asked) -> Result<(Question, Option<Fresh>)> {
+    /// A question that was asked before is known by its bytes, unless others spoke, too.
+    fn question(&mut self, row: &Row) -> Result<Met> {
+        let asked = row.asked;
+        if row.moved {
+            let (calls, group, _) = self.new_question(asked, true)?;
+            return Ok(Met::First { calls, group, fingerprint: None });
+        }
         if let Some(known) = self.recent.find(asked) {
-            return Ok((known, None));
+            return Ok(Met::Before(known));
         }
-        let fingerprint = self.fingerprints.of(asked.raw());
-        if let Some(known) = self.questions.get(&fingerprint) {
-            self.recent.add(asked, *known);
-            return Ok((*known, None));
+        let fingerprint = self.questions.fingerprint(asked.raw());
+        if let Some(known) = self.questions.find(&fingerprint) {
+            self.recent.add(asked, known);
+            return Ok(Met::Before(known));
         }
-        let (question, group, _) = self.new_question(asked, false)?;
-        Ok((question, Some((group, Some(fingerprint)))))
+        let (calls, group, _) = self.new_question(asked, false)?;
+        Ok(Met::First { calls, group, fingerprint: Some(fingerprint) })
     }
 
-    /// A question with its group, and with the group's name.
-    fn new_question(&mut self, asked: Asked, moved: bool) -> Result<(Question, Group, String)> {
+    /// Of a new question the number of calls in it, its group, and the group's name.
+    fn new_question(&mut self, asked: Asked, moved: bool) -> Result<(u32, Group, String)> {
         let tools = self.read_prompt(asked)?;
         if moved {
             self.move_leading()?;
@@ -339,15 +337,15 @@ impl Reader {
         let key = digest(&[b"group\0", &prompt, &tools, name.as_bytes()]);
         let named = digest(&[b"name\0", name.as_bytes()]);
         let group = Group { key, question: [named, prompt, tools] };
-        Ok((Question { group: self.groups, calls }, group, name))
+        Ok((calls, group, name))
     }
 
     /// Read the question of a winner.
     fn read_question(&mut self, row: &Row) -> Result<()> {
         let raw = row.asked.raw();
         let mut last = std::mem::take(&mut self.last); // it stays empty after an error
-        let (question, group, name) = self.new_question(row.asked, row.moved)?;
-        (last.digests, last.calls) = (group.question, question.calls);
+        let (calls, group, name) = self.new_question(row.asked, row.moved)?;
+        (last.digests, last.calls) = (group.question, calls);
         for text in [&mut last.group, &mut last.prompt, &mut last.tools] {
             text.clear();
         }
@@ -362,7 +360,7 @@ impl Reader {
             kept.push_str(if row.moved { "" } else { given });
         }
         if !row.moved {
-            self.recent.add(row.asked, question);
+            self.recent.add(row.asked, Question { group: 0, calls }); // nobody asks for its group
         }
         self.last = last;
         Ok(())
@@ -385,13 +383,11 @@ impl Reader {
     }
 
     /// Add a group, now that it has a candidate; remember who else belongs to it.
-    fn add_group(&mut self, (group, fingerprint): Fresh, question: Question, asked: Asked) {
-        self.fresh.push(group);
-        self.groups += 1;
-        if let Some(fingerprint) = fingerprint {
-            self.questions.insert(fingerprint, question);
-            self.recent.add(asked, question);
-        }
+    fn add(&mut self, row: &Row, calls: u32, group: Group, fingerprint: Option<Digest>) -> u32 {
+        let Some(fingerprint) = fingerprint else { return self.questions.add_group(group) };
+        let question = self.questions.add(fingerprint, group, calls);
+        self.recent.add(row.asked, question);
+        question.group
     }
 
     /// Read the prompt once more, if the answer may have results of its calls.

@@ -1,12 +1,10 @@
 //! Rows with one question and one answer, whatever their fields are called.
 
-use std::collections::HashMap;
-
 use crate::block::{Found, Group, Rows};
 use crate::chat::{Chat, Role};
-use crate::fingerprint::Fingerprints;
 use crate::identity::{digest, hexadecimal, Digest, ABSENT};
 use crate::json::{write_str, Cursor, No, Result, Str};
+use crate::questions::Questions;
 use crate::winners::{only, Winner, Winners};
 
 /// What the fields of a row say; its answer is read already.
@@ -36,21 +34,10 @@ pub trait Shape: Clone + Send {
     fn read<'a>(&self, line: &'a str, answer: &mut Chat) -> Result<Row<'a>>;
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Question {
-    /// The number of its group; of a new one, the next.
-    group: u32,
-    /// The number of calls in the prompt.
-    calls: u32,
-}
-
 /// Reads rows; remembers the questions that they asked.
 pub struct Reader<S> {
     shape: S,
-    questions: HashMap<Digest, Question>,
-    fingerprints: Fingerprints,
-    groups: u32,
-    fresh: Vec<Group>,
+    questions: Questions,
     answer: Chat,
     prompt: Chat,
     last: LastQuestion,
@@ -72,18 +59,16 @@ impl<S: Shape> Reader<S> {
     pub fn new(shape: S) -> Self {
         Reader {
             shape,
-            questions: HashMap::new(),
-            fingerprints: Fingerprints::default(),
-            groups: 0,
-            fresh: Vec::new(),
+            questions: Questions::default(),
             answer: Chat::default(),
             prompt: Chat::default(),
             last: LastQuestion::default(),
         }
     }
 
-    pub fn shape(&self) -> &S {
-        &self.shape
+    /// A reader for another thread.
+    pub fn like(other: &Self) -> Self {
+        Reader { questions: other.questions.clone(), ..Reader::new(other.shape.clone()) }
     }
 
     fn read<'a>(&mut self, line: &'a str) -> Result<(Row<'a>, Digest)> {
@@ -100,11 +85,11 @@ impl<S: Shape> Reader<S> {
             return Err(No::Odd);
         }
         let named = row.group.map_or("", |name| name.raw);
-        Ok((row, self.fingerprints.of([row.prompt, row.tools, named])))
+        Ok((row, self.questions.fingerprint([row.prompt, row.tools, named])))
     }
 
-    /// A question that is new, with its group and with the group's name.
-    fn new_question(&mut self, row: &Row) -> Result<(Question, Group, String)> {
+    /// Of a new question the number of calls in it, its group, and the group's name.
+    fn new_question(&mut self, row: &Row) -> Result<(u32, Group, String)> {
         self.read_prompt(row.prompt)?;
         let turns = &self.prompt.messages;
         let ends = [turns.first(), turns.last()];
@@ -125,7 +110,7 @@ impl<S: Shape> Reader<S> {
         let key = digest(&[b"group\0", &prompt, &tools, name.as_bytes()]);
         let named = digest(&[b"name\0", name.as_bytes()]);
         let group = Group { key, question: [named, prompt, tools] };
-        Ok((Question { group: self.groups, calls }, group, name))
+        Ok((calls, group, name))
     }
 
     fn read_prompt(&mut self, prompt: &str) -> Result<()> {
@@ -150,8 +135,8 @@ impl<S: Shape> Reader<S> {
 
     fn learn_last(&mut self, row: &Row, asked: Digest) -> Result<()> {
         let mut last = std::mem::take(&mut self.last); // it stays empty after an error
-        let (question, group, name) = self.new_question(row)?;
-        (last.digests, last.calls, last.asked) = (group.question, question.calls, asked);
+        let (calls, group, name) = self.new_question(row)?;
+        (last.digests, last.calls, last.asked) = (group.question, calls, asked);
         for text in [&mut last.group, &mut last.prompt, &mut last.tools] {
             text.clear();
         }
@@ -169,27 +154,24 @@ impl<S: Shape> Reader<S> {
 impl<S: Shape> Rows for Reader<S> {
     fn index(&mut self, line: &str, found: &mut Vec<Found>) -> Result<()> {
         let (row, asked) = self.read(line)?;
-        let (question, fresh) = match self.questions.get(&asked) {
-            Some(known) => (*known, None),
+        let known = self.questions.find(&asked);
+        let (calls, fresh) = match known {
+            Some(known) => (known.calls, None),
             None => {
-                let (question, group, _) = self.new_question(&row)?;
-                (question, Some(group))
+                let (calls, group, _) = self.new_question(&row)?;
+                (calls, Some(group))
             }
         };
-        let bound = self.read_calls(row.prompt, question.calls)?;
+        let bound = self.read_calls(row.prompt, calls)?;
         let response = self.answer.digest(bound.then_some(&self.prompt))?;
-        if let Some(group) = fresh {
-            self.fresh.push(group);
-            self.groups += 1;
-            self.questions.insert(asked, question);
-        }
-        let (group, Row { score, index, .. }) = (question.group, row);
+        let known = known.or_else(|| fresh.map(|group| self.questions.add(asked, group, calls)));
+        let (group, Row { score, index, .. }) = (known.ok_or(No::Odd)?.group, row);
         found.push(Found { group, score, index, response, ..Found::default() });
         Ok(())
     }
 
-    fn fresh(&mut self) -> Vec<Group> {
-        std::mem::take(&mut self.fresh)
+    fn questions(&self) -> &Questions {
+        &self.questions
     }
 }
 

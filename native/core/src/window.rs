@@ -4,6 +4,7 @@ use std::io;
 use std::ops::Range;
 
 use crate::block::{Columns, Found, Rows};
+use crate::questions::Questions;
 use crate::source::{Buffer, Source};
 
 /// How many bytes are first read after a range, for the end of its last line.
@@ -40,6 +41,17 @@ pub struct Scanned {
     pub parts: Vec<Part>,
 }
 
+impl Scanned {
+    /// Number the groups of the candidates, which follow those of all ranges before.
+    pub fn join(&mut self, questions: &Questions) {
+        for part in &mut self.parts {
+            if let Part::Columns(columns) = part {
+                questions.join(columns);
+            }
+        }
+    }
+}
+
 impl Window<'_> {
     /// Read the lines that begin in a range.
     pub fn scan(
@@ -70,7 +82,6 @@ impl Window<'_> {
             if line.is_some_and(|line| is_read(reader, line, &mut found)) {
                 columns.add(&found, offset, line.map_or(0, <[u8]>::len), place);
             } else {
-                columns.fresh = reader.fresh();
                 scanned.parts.push(Part::Columns(std::mem::take(&mut columns)));
                 let line = line.map(<[u8]>::to_vec);
                 scanned.parts.push(Part::HandedUp(HandedUp { place, offset, line }));
@@ -80,7 +91,6 @@ impl Window<'_> {
                 None => break, // no other line begins before the end of this one
             }
         }
-        columns.fresh = reader.fresh();
         scanned.parts.push(Part::Columns(columns));
         Ok(scanned)
     }

@@ -115,8 +115,8 @@ pub struct Written {
 /// The outcomes of consecutive pairs.
 pub enum Segment {
     Written(Written),
-    /// The place of a pair that Python must make.
-    HandedUp(usize),
+    /// The candidates of a pair that Python must make.
+    HandedUp([u32; 2]),
 }
 
 /// Makes pairs. Candidates that were read are kept for the next ones.
@@ -142,15 +142,14 @@ impl<R: Winners> PairWriter<R> {
         sources: &[Source],
         names: &[String],
         pairs: &[(Place, Place)],
-        first: usize,
     ) -> Vec<Segment> {
         let mut segments = Vec::new();
         let mut written = Written::default();
         self.last = None; // sources have other numbers than before
-        for (place, (chosen, rejected)) in pairs.iter().enumerate() {
+        for (chosen, rejected) in pairs {
             if self.write_pair(sources, names, chosen, rejected, &mut written).is_err() {
                 segments.push(Segment::Written(std::mem::take(&mut written)));
-                segments.push(Segment::HandedUp(first + place));
+                segments.push(Segment::HandedUp([chosen.number, rejected.number]));
             }
         }
         segments.push(Segment::Written(written));

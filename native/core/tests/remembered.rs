@@ -1,6 +1,6 @@
 //! What a reader remembers of earlier rows changes nothing but its speed.
 
-use prefpairs_core::block::{Found, Group, Rows};
+use prefpairs_core::block::{Columns, Found, Group, Rows};
 use prefpairs_core::identity::Digest;
 use prefpairs_core::nemo_gym::Reader;
 use prefpairs_core::winners::{Winner, Winners};
@@ -66,11 +66,12 @@ struct Indexer {
 
 impl Indexer {
     fn told(&mut self, line: &str) -> Option<([Digest; 4], String)> {
-        let mut found: Vec<Found> = Vec::new();
-        let read = self.reader.index(line, &mut found);
-        self.groups.extend(self.reader.fresh());
-        read.ok()?;
-        let group = self.groups[found[0].group as usize];
+        let (mut found, mut columns) = (Vec::<Found>::new(), Columns::default());
+        self.reader.index(line, &mut found).ok()?;
+        columns.add(&found, 0, line.len(), 0);
+        self.reader.questions().join(&mut columns);
+        self.groups.extend(columns.fresh);
+        let group = self.groups[columns.groups[0] as usize];
         let Found { score, index, response, moved, cut, .. } = found[0];
         let [name, prompt, tools] = group.question;
         Some(([name, prompt, tools, response], format!("{score} {index} {moved} {cut}")))

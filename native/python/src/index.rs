@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use prefpairs_core::block::Rows;
-use prefpairs_core::panics::caught;
+use prefpairs_core::pipeline::Pipeline;
 use prefpairs_core::source::{Buffer, Source};
 use prefpairs_core::window::{Part, Scanned, Window};
 use pyo3::exceptions::PyRuntimeError;
@@ -14,6 +15,9 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList};
 
 use crate::columns_of;
+
+/// How many results for each thread wait to be taken, or are worked on.
+const WAITING: usize = 2;
 
 /// A file that the core reads, independent of the descriptor with which it was opened.
 #[pyclass(frozen)]
@@ -61,69 +65,65 @@ pub fn failed(told: String) -> PyErr {
     PyRuntimeError::new_err(format!("the native core failed: {told}"))
 }
 
-/// Do work in as many threads as there are workers, each with its own part of it.
-pub fn in_threads<W: Send, P: Send, T: Send>(
-    workers: &mut [W],
-    parts: Vec<P>,
-    work: impl Fn(&mut W, P) -> T + Sync,
-) -> PyResult<Vec<T>> {
-    let work = &work;
-    let jobs = workers.iter_mut().zip(parts);
-    let done: Result<Vec<T>, String> = if jobs.len() == 1 {
-        jobs.map(|(worker, part)| caught(|| work(worker, part))).collect()
-    } else {
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = jobs
-                .map(|(worker, part)| scope.spawn(move || caught(|| work(worker, part))))
-                .collect();
-            let ended = threads.into_iter().map(|thread| thread.join());
-            ended.map(|found| found.unwrap_or_else(|_| Err("a thread ended".to_owned()))).collect()
-        })
-    };
-    done.map_err(failed)
-}
-
 /// A reader of rows, and the bytes that it reads them from.
-pub struct Worker<R> {
+struct Worker<R> {
     reader: R,
     buffer: Buffer,
 }
 
-/// Read the lines that begin in several ranges of a size, one after the other.
-///
-/// For each of them the number of lines and their outcomes; the first reader reads the first.
-#[allow(clippy::too_many_arguments)] // they are one request
-pub fn index<'py, R: Rows + Send>(
-    py: Python<'py>,
-    workers: &mut Vec<Worker<R>>,
-    opened: Opened,
-    (first, last): (u64, u64),
-    start: u64,
-    size: u64,
-    longest: usize,
-    threads: usize,
-    reader: impl Fn() -> R,
-) -> PyResult<Bound<'py, PyList>> {
-    while workers.len() < threads.max(1) {
-        workers.push(Worker { reader: reader(), buffer: Buffer::default() });
-    }
-    let window = Window { source: opened.source(), lines: first..last, longest };
-    let starts = (0..threads.max(1) as u64).map(|place| start.saturating_add(place * size));
-    let ranges: Vec<_> = starts
-        .filter(|start| *start < last)
-        .map(|start| start..last.min(start.saturating_add(size)))
-        .collect();
-    let blocks = py.detach(|| {
-        in_threads(workers, ranges, |worker, range| {
+/// What is in the lines of a file, window by window.
+#[pyclass]
+pub struct Windows {
+    next: Box<dyn FnMut() -> Option<Result<io::Result<Scanned>, String>> + Send + Sync>,
+}
+
+impl Windows {
+    /// The lines that begin in ranges of a size, read by a reader of each thread.
+    pub fn new<R: Rows + Send + Sync + 'static>(
+        opened: Opened,
+        lines: Range<u64>,
+        size: u64,
+        longest: usize,
+        threads: usize,
+        reader: impl Fn() -> R,
+    ) -> Self {
+        let worker = || Worker { reader: reader(), buffer: Buffer::default() };
+        let own = worker();
+        let questions = own.reader.questions().clone();
+        let others = (1..threads).map(|_| worker()).collect();
+        let mut starts = lines.clone().step_by(size.max(1) as usize);
+        let mut pipeline = Pipeline::new(own, others, move |worker: &mut Worker<R>, start: u64| {
+            let range = start..lines.end.min(start.saturating_add(size));
+            let window = Window { source: opened.source(), lines: lines.clone(), longest };
             window.scan(&mut worker.reader, range, &mut worker.buffer)
-        })
-    })?;
-    let blocks: Vec<Scanned> = blocks.into_iter().collect::<io::Result<_>>()?;
-    let found = PyList::empty(py);
-    for block in blocks {
-        found.append((block.lines, parts_of(py, block)?))?;
+        });
+        let next = move || {
+            while pipeline.waiting() < WAITING * threads {
+                let Some(start) = starts.next() else { break };
+                pipeline.begin(start);
+            }
+            let mut scanned = pipeline.next()?;
+            if let Ok(Ok(scanned)) = &mut scanned {
+                scanned.join(&questions);
+            }
+            Some(scanned)
+        };
+        Windows { next: Box::new(next) }
     }
-    Ok(found)
+}
+
+#[pymethods]
+impl Windows {
+    fn __iter__(own: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        own
+    }
+
+    /// The number of lines of the next window, and their outcomes.
+    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<(usize, Bound<'py, PyList>)>> {
+        let scanned = py.detach(|| (self.next)()).transpose().map_err(failed)?;
+        let Some(scanned) = scanned.transpose()? else { return Ok(None) };
+        Ok(Some((scanned.lines, parts_of(py, scanned)?)))
+    }
 }
 
 fn parts_of(py: Python, scanned: Scanned) -> PyResult<Bound<PyList>> {

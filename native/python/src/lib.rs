@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod decide;
+mod digest_table;
 mod index;
 mod winners;
 
@@ -16,24 +17,22 @@ use prefpairs_core::numbers::NO_INDEX;
 use prefpairs_core::one_answer;
 use prefpairs_core::pairs;
 use prefpairs_core::panics::caught;
-use prefpairs_core::winners::PairWriter;
 use pyo3::buffer::{PyBuffer, ReadOnlyCell};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
-use crate::index::{failed, OpenFile, Opened, Worker};
+use crate::index::{failed, OpenFile, Opened, Windows};
+use crate::winners::PairMaker;
 
 /// A class that reads rows of a format; for further threads it makes readers like its own. What else
 /// it can do follows its constructor.
 macro_rules! reader_class {
-    ($name:ident, $reader:ty, $like:expr, $($own:item),+) => {
+    ($name:ident, $reader:ty, $($own:item),+) => {
         #[pyclass]
         struct $name {
             reader: $reader,
-            workers: Vec<Worker<$reader>>,
-            writers: Vec<PairWriter<$reader>>,
         }
 
         #[pymethods]
@@ -51,36 +50,20 @@ macro_rules! reader_class {
             }
 
             #[allow(clippy::too_many_arguments)] // they are one request
-            fn index_file<'py>(
-                &mut self,
-                py: Python<'py>,
+            fn index_file(
+                &self,
                 opened: Opened,
                 lines: (u64, u64),
-                start: u64,
                 size: u64,
                 longest: usize,
                 threads: usize,
-            ) -> PyResult<Bound<'py, PyList>> {
-                let reader = || ($like)(&self.reader);
-                let workers = &mut self.workers;
-                index::index(py, workers, opened, lines, start, size, longest, threads, reader)
+            ) -> Windows {
+                let reader = || <$reader>::like(&self.reader);
+                Windows::new(opened, lines.0..lines.1, size, longest, threads, reader)
             }
 
-            #[allow(clippy::too_many_arguments)] // they are one request
-            fn pairs<'py>(
-                &mut self,
-                py: Python<'py>,
-                chosen: PyBuffer<u32>,
-                rejected: PyBuffer<u32>,
-                columns: winners::Columns,
-                open: Bound<'py, PyAny>,
-                longest: u32,
-                size: u64,
-                threads: usize,
-            ) -> PyResult<(usize, Bound<'py, PyList>)> {
-                let batch = winners::gather(py, [chosen, rejected], &columns, &open, longest, size)?;
-                let reader = || ($like)(&self.reader);
-                winners::make_pairs(py, &batch, &mut self.writers, threads, reader)
+            fn pair_maker(&self, threads: usize) -> PairMaker {
+                PairMaker::new(threads, || <$reader>::like(&self.reader))
             }
         }
     };
@@ -89,10 +72,9 @@ macro_rules! reader_class {
 reader_class!(
     NemoGym,
     Reader,
-    |_: &_| Reader::default(),
     #[new]
     fn new() -> Self {
-        NemoGym { reader: Reader::default(), workers: Vec::new(), writers: Vec::new() }
+        NemoGym { reader: Reader::default() }
     },
     /// What a row holds; nothing where Python must read it.
     fn read<'py>(&mut self, py: Python<'py>, line: &[u8]) -> PyResult<Option<Bound<'py, PyTuple>>> {
@@ -107,21 +89,15 @@ reader_class!(
 reader_class!(
     Candidates,
     one_answer::Reader<candidates::Candidates>,
-    |_: &_| one_answer::Reader::new(candidates::Candidates),
     #[new]
     fn new() -> Self {
-        Candidates {
-            reader: one_answer::Reader::new(candidates::Candidates),
-            workers: Vec::new(),
-            writers: Vec::new(),
-        }
+        Candidates { reader: one_answer::Reader::new(candidates::Candidates) }
     }
 );
 
 reader_class!(
     Generic,
     one_answer::Reader<generic::Columns>,
-    |own: &one_answer::Reader<generic::Columns>| one_answer::Reader::new(own.shape().clone()),
     /// The columns that matter, each with what it may hold.
     #[new]
     fn new(
@@ -136,21 +112,16 @@ reader_class!(
         };
         let columns: Vec<_> = columns.into_iter().map(known).collect::<PyResult<_>>()?;
         let shape = generic::Columns::new(columns.into_iter(), judged, narrow, of_chats);
-        Ok(Generic {
-            reader: one_answer::Reader::new(shape),
-            workers: Vec::new(),
-            writers: Vec::new(),
-        })
+        Ok(Generic { reader: one_answer::Reader::new(shape) })
     }
 );
 
 reader_class!(
     Nat,
     nat::Reader,
-    |own: &nat::Reader| nat::Reader::new(own.step_name()),
     #[new]
     fn new(step_name: &str) -> Self {
-        Nat { reader: nat::Reader::new(step_name), workers: Vec::new(), writers: Vec::new() }
+        Nat { reader: nat::Reader::new(step_name) }
     }
 );
 
@@ -364,6 +335,9 @@ fn prefpairs_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     std::panic::set_hook(Box::new(|_| {})); // Python reports the error
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<OpenFile>()?;
+    module.add_class::<digest_table::DigestTable>()?;
+    module.add_class::<Windows>()?;
+    module.add_class::<PairMaker>()?;
     module.add_function(wrap_pyfunction!(decide::pairs_of, module)?)?;
     module.add_function(wrap_pyfunction!(decide::by_group, module)?)?;
     module.add_function(wrap_pyfunction!(renumbered, module)?)?;

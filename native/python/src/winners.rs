@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use prefpairs_core::identity::{Digest, ABSENT};
+use prefpairs_core::pipeline::Pipeline;
 use prefpairs_core::source::Source;
 use prefpairs_core::winners::{PairWriter, Place, Segment, Winners};
 use pyo3::buffer::{Element, PyBuffer, ReadOnlyCell};
@@ -10,7 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
-use crate::index::{in_threads, Opened};
+use crate::index::{failed, Opened};
 use crate::packed;
 
 pub const DIGEST: usize = 16;
@@ -45,7 +46,7 @@ pub struct Columns {
 
 /// Pairs that are about to be made.
 #[derive(Default)]
-pub struct Batch {
+struct Batch {
     sources: Vec<Opened>,
     names: Vec<String>,
     pairs: Vec<(Place, Place)>,
@@ -58,7 +59,7 @@ pub fn cells<'a, T: Element>(py: Python<'a>, buffer: &'a PyBuffer<T>) -> PyResul
 }
 
 /// The first pairs whose candidates take about `size` bytes, at least one.
-pub fn gather(
+fn gather(
     py: Python,
     [chosen, rejected]: [PyBuffer<u32>; 2],
     columns: &Columns,
@@ -180,28 +181,82 @@ pub fn digest_at(cells: Cells<u8>, start: usize) -> Option<Digest> {
 }
 
 impl Batch {
-    pub fn len(&self) -> usize {
-        self.pairs.len()
-    }
-
-    /// Make the pairs, in as many threads as there are writers.
-    pub fn write<R: Winners>(&self, writers: &mut [PairWriter<R>]) -> PyResult<Vec<Segment>> {
+    /// Make the pairs.
+    fn write<R: Winners>(&self, writer: &mut PairWriter<R>) -> Vec<Segment> {
         let sources: Vec<Source> = self.sources.iter().map(Opened::source).collect();
-        let each = self.pairs.len().div_ceil(writers.len()).max(1);
-        let parts = self.pairs.chunks(each).enumerate().collect();
-        let segments = in_threads(writers, parts, |writer, (place, part)| {
-            writer.write(&sources, &self.names, part, place * each)
-        })?;
-        Ok(segments.into_iter().flatten().collect())
+        writer.write(&sources, &self.names, &self.pairs)
     }
 }
 
-/// The places of pairs that Python must make, and between them what was written.
-pub fn segments_of(py: Python, segments: Vec<Segment>) -> PyResult<Bound<PyList>> {
-    let found = PyList::empty(py);
+/// Makes pairs, batch by batch.
+#[pyclass]
+pub struct PairMaker {
+    batches: Box<dyn Batches>,
+}
+
+/// Batches of pairs that are made in several threads.
+trait Batches: Iterator<Item = Result<Vec<Segment>, String>> + Send + Sync {
+    fn begin(&mut self, batch: Batch);
+    fn waiting(&self) -> usize;
+}
+
+impl<R: Winners + Sync + 'static> Batches for Pipeline<PairWriter<R>, Batch, Vec<Segment>> {
+    fn begin(&mut self, batch: Batch) {
+        Pipeline::begin(self, batch);
+    }
+
+    fn waiting(&self) -> usize {
+        Pipeline::waiting(self)
+    }
+}
+
+impl PairMaker {
+    /// Each thread has a reader of its own.
+    pub fn new<R: Winners + Sync + 'static>(threads: usize, reader: impl Fn() -> R) -> Self {
+        let writer = || PairWriter::new(reader());
+        let others = (1..threads).map(|_| writer()).collect();
+        let work = |writer: &mut PairWriter<R>, batch: Batch| batch.write(writer);
+        PairMaker { batches: Box::new(Pipeline::new(writer(), others, work)) }
+    }
+}
+
+#[pymethods]
+impl PairMaker {
+    /// Begin to make the first pairs; how many these are.
+    #[allow(clippy::too_many_arguments)] // they are one request
+    fn begin(
+        &mut self,
+        py: Python,
+        chosen: PyBuffer<u32>,
+        rejected: PyBuffer<u32>,
+        columns: Columns,
+        open: Bound<PyAny>,
+        longest: u32,
+        size: u64,
+    ) -> PyResult<usize> {
+        let batch = gather(py, [chosen, rejected], &columns, &open, longest, size)?;
+        let pairs = batch.pairs.len();
+        self.batches.begin(batch);
+        Ok(pairs)
+    }
+
+    /// What became of the oldest batches, all but so many.
+    fn made<'py>(&mut self, py: Python<'py>, but: usize) -> PyResult<Bound<'py, PyList>> {
+        let found = PyList::empty(py);
+        while self.batches.waiting() > but {
+            let made = py.detach(|| self.batches.next());
+            append_segments(&found, made.transpose().map_err(failed)?.unwrap_or_default())?;
+        }
+        Ok(found)
+    }
+}
+
+/// Append the candidates of pairs that Python must make, and between them what was written.
+fn append_segments(found: &Bound<PyList>, segments: Vec<Segment>) -> PyResult<()> {
+    let py = found.py();
     for segment in segments {
         match segment {
-            Segment::HandedUp(place) => found.append(place)?,
+            Segment::HandedUp([chosen, rejected]) => found.append((chosen, rejected))?,
             Segment::Written(written) if written.gaps.is_empty() => {}
             Segment::Written(written) => found.append(PyTuple::new(
                 py,
@@ -214,18 +269,5 @@ pub fn segments_of(py: Python, segments: Vec<Segment>) -> PyResult<Bound<PyList>
             )?)?,
         }
     }
-    Ok(found)
-}
-
-/// The lines of pairs, by as many readers as there are threads; and how many pairs these are.
-pub fn make_pairs<'py, R: Winners>(
-    py: Python<'py>,
-    batch: &Batch,
-    writers: &mut Vec<PairWriter<R>>,
-    threads: usize,
-    reader: impl Fn() -> R,
-) -> PyResult<(usize, Bound<'py, PyList>)> {
-    writers.resize_with(threads.max(1), || PairWriter::new(reader()));
-    let segments = py.detach(|| crate::sound(|| batch.write(writers)))?;
-    Ok((batch.len(), segments_of(py, segments?)?))
+    Ok(())
 }

@@ -62,21 +62,29 @@ class DigestTable:
 
     def number_of(self, digest: bytes) -> int:
         """The number of a digest; a new digest gets the next free number."""
-        slot = self._slot(digest)
-        if found := self._slots[slot]:
-            return found - 1
+        slot = hash(digest) & self._mask  # as in `find`: a call would take as long as the search
+        while number := self._slots[slot]:
+            if self._digests[DIGEST * (number - 1) : DIGEST * number] == digest:
+                return number - 1
+            slot = (slot + 1) & self._mask
         if len(digest) != DIGEST:
             raise ValueError(f"a digest has {DIGEST} bytes, not {len(digest)}")
         self._digests += digest
         self._slots[slot] = self._count = self._count + 1
         if 3 * self._count > 2 * len(self._slots):
-            self._grow()
+            self._rebuild(2 * len(self._slots))
         return self._count - 1
 
     def numbers_of(self, digests: bytes | bytearray) -> "array[int]":
         """The numbers of digests that follow each other."""
         slots = range(len(digests) // DIGEST)
         return array("I", [self.number_of(digest_at(digests, slot)) for slot in slots])
+
+    def truncate(self, count: int) -> None:
+        """Forget all digests but so many first ones."""
+        del self._digests[DIGEST * count :]
+        self._count = count
+        self._rebuild(len(self._slots))
 
     def find_all(self, digests: bytes | bytearray) -> Iterator[tuple[int, int]]:
         """Of digests that follow each other, the slots and numbers of those that have one."""
@@ -87,19 +95,14 @@ class DigestTable:
 
     def find(self, digest: bytes) -> int:
         """The number of a digest, or -1 if it has none."""
-        return self._slots[self._slot(digest)] - 1
-
-    def _slot(self, digest: bytes) -> int:
-        """The slot of a digest, or the free slot where it belongs."""
         slot = hash(digest) & self._mask
         while number := self._slots[slot]:
             if self._digests[DIGEST * (number - 1) : DIGEST * number] == digest:
-                return slot
+                return number - 1
             slot = (slot + 1) & self._mask
-        return slot
+        return -1
 
-    def _grow(self) -> None:
-        size = 2 * len(self._slots)
+    def _rebuild(self, size: int) -> None:
         self._mask = size - 1
         self._slots = array("I", bytes(4 * size))
         for number, digest in enumerate(self, 1):  # all differ, so each takes the next free slot

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prefpairs.engine.native import digest_table, native_core
+from prefpairs.model import memory_guard
 from prefpairs.stages.digest_table import DigestTable
+
+KINDS = [DigestTable, *([native_core().DigestTable] if native_core() else [])]
+"""Of Python, and of the native core."""
 
 
 def _digest(number: int) -> bytes:
@@ -68,10 +73,47 @@ def test_same_as_a_dict(first_slots: int, digests: list[int]) -> None:
     assert [numbering.find(digest) for digest in known] == list(known.values())
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_digests_come_back_by_their_numbers(kind: type[DigestTable]) -> None:
+    """A digest that is known keeps its number while the table grows."""
+    numbering = kind()
+    for number in range(3000):
+        assert len(numbering) == number
+        assert numbering.number_of(_digest(number << 64)) == number
+        assert numbering.number_of(_digest(number // 2 << 64)) == number // 2
+    assert [numbering[number] for number in (0, 2999)] == [_digest(0), _digest(2999 << 64)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_digests_that_follow_each_other(kind: type[DigestTable]) -> None:
+    """Some are known, and some come twice."""
+    numbering = kind()
+    numbering.number_of(_digest(3))
+    numbers = numbering.numbers_of(b"".join(map(_digest, [5, 3, 4, 5])))
+    assert (numbers.typecode, numbers.tolist()) == ("I", [1, 0, 2, 1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_truncated_digests_are_new_again(kind: type[DigestTable]) -> None:
+    """The first ones keep their numbers."""
+    numbering = kind()
+    numbering.numbers_of(b"".join(map(_digest, range(3000))))
+    numbering.truncate(2)
+    numbers = [numbering.number_of(_digest(digest)) for digest in (9, 1, 3, 0)]
+    assert (numbers, len(numbering), numbering[2]) == ([2, 1, 3, 0], 4, _digest(9))
+
+
+def test_the_core_is_not_used_where_memory_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without memory the core would end the process."""
+    monkeypatch.setattr(memory_guard, "LIMITED", True)
+    assert isinstance(digest_table(), DigestTable)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("digest", [b"", b"fifteen bytes  ", b"seventeen bytes  "])
-def test_only_digests_have_numbers(digest: bytes) -> None:
+def test_only_digests_have_numbers(digest: bytes, kind: type[DigestTable]) -> None:
     """Digests of a wrong length are rejected."""
-    numbering = DigestTable()
+    numbering = kind()
     with pytest.raises(ValueError, match="a digest has 16 bytes"):
         numbering.number_of(digest)
     assert (numbering.number_of(_digest(1)), numbering[0], len(numbering)) == (0, _digest(1), 1)

@@ -25,8 +25,11 @@ from prefpairs.strategies import strategy_named
 from prefpairs.strategies.bounds import Bounds
 
 _PAIRS, _GROUPS, _BYTES = 1 << 11, 1 << 11, 1 << 20
-"""How many pairs are written at a time, how many groups are decided, and how many bytes of
+"""How many pairs are handed on at a time, how many groups are decided, and how many bytes of
 candidates a thread reads."""
+
+_WAITING = 2
+"""How many batches of pairs for each thread wait to be written, or are being made."""
 
 _MOST_OPEN = 16
 
@@ -43,7 +46,8 @@ class NativePairs:
     def __init__(self, store: CandidateStore, core: Core, threads: int) -> None:
         self._store = store
         self._core = core
-        self._threads = threads
+        self._maker = core.pair_maker(threads)
+        self._most_waiting = _WAITING * threads
         self._opened: dict[int, Any] = {}
 
     def put_all(self, plan: PairPlan, ledger: Ledger, sink: PairLines) -> None:
@@ -53,9 +57,10 @@ class NativePairs:
             for numbers, more in zip(waiting, decided, strict=True):
                 numbers.extend(more)
             if len(waiting[0]) >= _PAIRS:
-                self._put(waiting, sink)
+                self._begin(waiting, sink)
                 waiting = array("I"), array("I")
-        self._put(waiting, sink)
+        self._begin(waiting, sink)
+        self._write(0, sink)
 
     def _decided(self, plan: PairPlan, ledger: Ledger) -> Iterator[Chosen]:
         strategy, _ = strategy_named(plan.options.strategy)
@@ -91,27 +96,30 @@ class NativePairs:
                     pairing.dropped.update(dict(left_out))
                 yield chosen, rejected
 
-    def _put(self, pairs: Chosen, sink: PairLines) -> None:
-        """Write the lines of pairs. The first one is an example, which is kept as values."""
+    def _begin(self, pairs: Chosen, sink: PairLines) -> None:
+        """Begin to make pairs, and write earlier ones meanwhile.
+
+        The first one of all is an example, which is kept as values.
+        """
         chosen, rejected = pairs
         columns, start = self._store.columns.by_name(), 0
         if chosen and not sink.has_example:
             sink.put(self._store.fetch_pair((chosen[0], rejected[0])), WHOLE)
             start = 1
-        size = _BYTES * self._threads
         while start < len(chosen):
-            done, found = self._core.pairs(
-                *(chosen[start:], rejected[start:], columns),
-                *(self._open, LIGHT, size, self._threads),
+            start += self._maker.begin(
+                chosen[start:], rejected[start:], columns, self._open, LIGHT, _BYTES
             )
-            for made in found:
-                if isinstance(made, int):
-                    numbers = chosen[start + made], rejected[start + made]
-                    sink.put(self._store.fetch_pair(numbers), WHOLE)
-                else:
-                    lines, *scores = made
-                    sink.put_lines(lines, *(array("d", column) for column in scores))
-            start += done
+            self._write(self._most_waiting, sink)
+
+    def _write(self, but: int, sink: PairLines) -> None:
+        """Write the oldest batches of pairs, all but so many."""
+        for made in self._maker.made(but):
+            if isinstance(made[0], int):  # both candidates of a pair that is left to us
+                sink.put(self._store.fetch_pair(made), WHOLE)
+            else:
+                lines, *scores = made
+                sink.put_lines(lines, *(array("d", column) for column in scores))
 
     def _open(self, file: int) -> Any:
         """Where the rows of a file are, and its name; None if Python has to read them."""

@@ -12,10 +12,9 @@ from typing import Any
 import msgspec
 
 from prefpairs.engine.inputs.candidate_reader import CandidateReader
-from prefpairs.engine.store.candidate_columns import Block, CandidateColumns
+from prefpairs.engine.store.candidate_columns import QUESTION, Block, CandidateColumns
 from prefpairs.model.identity import DIGEST, digest
 
-_QUESTION = 3 * DIGEST
 """The digests of a group's name, prompt and tools."""
 
 
@@ -50,12 +49,12 @@ def slices_of(
     columns: CandidateColumns, reader: CandidateReader, lines_before: int, buckets: int
 ) -> Iterator[tuple[int, Slice]]:
     """What a piece has for each bucket, of which so many lines of its file come before it."""
-    keys, given = columns.group_keys(), columns.by_name()
-    order = sorted(range(len(keys)), key=keys.__getitem__)
+    key_of, given = columns.keys.__getitem__, columns.by_name()
+    order = sorted(range(columns.groups), key=key_of)
     compared = _compared(reader, buckets)
-    for bucket, groups in groupby(order, key=lambda group: bucket_of(keys[group], buckets)):
+    for bucket, groups in groupby(order, key=lambda group: bucket_of(key_of(group), buckets)):
         found = compared.pop(bucket, Slice())
-        _add_candidates(found, columns, given, [(keys[group], group) for group in groups])
+        _add_candidates(found, columns, given, [(key_of(group), group) for group in groups])
         if lines_before and found.block is not None:
             lines = array("I", found.block.lines)
             lines = array("I", map((-lines_before).__add__, lines))
@@ -102,7 +101,7 @@ def _add_candidates(
         groups=own.tobytes(),
         group_keys=b"".join(key for key, _ in groups),
         questions=b"".join(
-            given["questions"][_QUESTION * group : _QUESTION * (group + 1)] for _, group in groups
+            given["questions"][QUESTION * group : QUESTION * (group + 1)] for _, group in groups
         ),
         scores=taken("scores"),
         digests=b"".join(map(columns.digest, numbers)),

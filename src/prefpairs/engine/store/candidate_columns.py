@@ -15,10 +15,11 @@ from itertools import accumulate, repeat
 from operator import sub
 from typing import Any, NamedTuple
 
-from prefpairs.engine.native import native_core
+from prefpairs.engine.native import digest_table, native_core
 from prefpairs.fields.make_candidate import TASK
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import (
+    DIGEST,
     NO_TOOLS,
     digest,
     digest_group,
@@ -29,13 +30,14 @@ from prefpairs.model.identity import (
 from prefpairs.sources.base import IndexedRow
 
 NO_INDEX = -(2**63)
-_DIGEST = 16
-_QUESTION = 3 * _DIGEST
 _BLOCK = 1 << 12
 """Candidates in a block. Sending whole columns took 13 MB more, of 131 MB for a million candidates
 and two workers."""
 
-_NO_DIGEST = bytes(_DIGEST)
+QUESTION = 3 * DIGEST
+"""The bytes of the digests of a group's name, its prompt and its tools."""
+
+_NO_DIGEST = bytes(DIGEST)
 
 Question = tuple[bytes, bytes, bytes]
 """The digests of a group's name, its prompt and its tools."""
@@ -85,7 +87,8 @@ class CandidateColumns:
         self._group_of = array("I")
         self.task_of: dict[int, int] = {}
         """The digest of a candidate's task, where its group does not name it."""
-        self._groups: dict[bytes, int] = {}
+        self.keys = digest_table()
+        """The key of each group."""
         self._questions = bytearray()
         self._last_question: tuple[int, Question] = -1, (b"", b"", b"")
         self._last_grouped: tuple[Candidate | None, int] = (None, 0)
@@ -135,8 +138,8 @@ class CandidateColumns:
             return group
         prompt, tools = digest_prompt(candidate.prompt), digest_tools(candidate.tools)
         key = digest_group(candidate.group, prompt, tools)
-        group = self._groups.setdefault(key, len(self._groups))
-        if _QUESTION * group == len(self._questions):  # the group is new
+        group = self.keys.number_of(key)
+        if QUESTION * group == len(self._questions):  # the group is new
             name = digest("name", candidate.group.encode())
             self._questions += name + prompt + (tools or _NO_DIGEST)
         self._last_grouped = candidate, group
@@ -181,20 +184,14 @@ class CandidateColumns:
 
         `own_groups` maps each group of the sender to its number here; new ones are added to it.
         """
-        own_groups.extend(self._join_groups(block))
-        self._join_candidates(block, own_groups, lines_before)
-
-    def _join_groups(self, block: Block) -> list[int]:
-        """The numbers that the new groups of a block have here."""
-        keys, questions, groups = block.group_keys, block.questions, self._groups
-        known, found = len(groups), []
-        for place in range(len(keys) // _DIGEST):
-            group = groups.setdefault(keys[_DIGEST * place : _DIGEST * (place + 1)], known)
-            if group == known:
+        known, questions = self.groups, block.questions
+        groups = self.keys.numbers_of(block.group_keys)
+        for place, group in enumerate(groups):
+            if group == known:  # it is new
                 known += 1
-                self._questions += questions[_QUESTION * place : _QUESTION * (place + 1)]
-            found.append(group)
-        return found
+                self._questions += questions[QUESTION * place : QUESTION * (place + 1)]
+        own_groups.extend(groups)
+        self._join_candidates(block, own_groups, lines_before)
 
     def _join_candidates(self, block: Block, groups: "array[int]", lines_before: int) -> None:
         if block.slots:
@@ -216,10 +213,9 @@ class CandidateColumns:
 
     def _truncate(self, groups: int, candidates: int, slots: int) -> None:
         """Remove everything after this many groups, candidates and slots."""
-        while len(self._groups) > groups:
-            self._groups.popitem()
-        del self._questions[_QUESTION * groups :]
-        del self._digests[_DIGEST * candidates :]
+        self.keys.truncate(groups)
+        del self._questions[QUESTION * groups :]
+        del self._digests[DIGEST * candidates :]
         del self._slots[slots:]
         for column in (self.scores, self._indexes, self._offsets):
             del column[candidates:]
@@ -233,17 +229,17 @@ class CandidateColumns:
 
     def blocks(self) -> Iterator[Block]:
         """All candidates in blocks, for other columns to join."""
-        keys, sent = self.group_keys(), 0
+        keys, sent = self.keys, 0
         for start in range(0, len(self), _BLOCK):
             end = start + _BLOCK
             groups = self._group_of[start:end]
             known = max(sent, max(groups) + 1)
             yield Block(
                 groups.tobytes(),
-                b"".join(keys[sent:known]),
-                bytes(self._questions[_QUESTION * sent : _QUESTION * known]),
+                b"".join(map(keys.__getitem__, range(sent, known))),
+                bytes(self._questions[QUESTION * sent : QUESTION * known]),
                 self.scores[start:end].tobytes(),
-                bytes(self._digests[_DIGEST * start : _DIGEST * end]),
+                bytes(self._digests[DIGEST * start : DIGEST * end]),
                 self._indexes[start:end].tobytes(),
                 self._offsets[start:end].tobytes(),
                 self._lengths[start:end].tobytes(),
@@ -274,11 +270,7 @@ class CandidateColumns:
     @property
     def groups(self) -> int:
         """The number of groups."""
-        return len(self._groups)
-
-    def group_keys(self) -> Sequence[bytes]:
-        """The key of every group."""
-        return list(self._groups)
+        return len(self.keys)
 
     def group_number(self, number: int) -> int:
         """The group of a candidate."""
@@ -292,7 +284,7 @@ class CandidateColumns:
     @cached_property
     def _by_group(self) -> "tuple[array[int], array[int]]":
         """All candidates, group by group, and where each group starts."""
-        starts = array("I", [0]) * (len(self._groups) + 1)
+        starts = array("I", [0]) * (len(self.keys) + 1)
         numbers = array("I", [0]) * len(self)
         core = native_core()
         if core is not None and len(self):
@@ -359,7 +351,7 @@ class CandidateColumns:
 
     def digest(self, number: int) -> bytes:
         """The digest of a candidate's response."""
-        return bytes(self._digests[_DIGEST * number : _DIGEST * (number + 1)])
+        return bytes(self._digests[DIGEST * number : DIGEST * (number + 1)])
 
     def rollout(self, number: int) -> tuple[int, int, bytes] | None:
         """What two records of one rollout share: task, index and content.
@@ -375,8 +367,8 @@ class CandidateColumns:
         """The digests of the name of a candidate's group, its prompt and its tools."""
         group = self._group_of[number]
         if group != self._last_question[0]:  # the pairs of a group are made one after the other
-            start = _QUESTION * group
-            question = bytes(self._questions[start : start + _QUESTION])
+            start = QUESTION * group
+            question = bytes(self._questions[start : start + QUESTION])
             name, prompt, tools = question[:16], question[16:32], question[32:]
             found = name, prompt, NO_TOOLS if tools == _NO_DIGEST else tools
             self._last_question = group, found

@@ -59,10 +59,10 @@ class Candidates:
         """The members of each group that compete, best first; those that do not are counted."""
         from prefpairs.engine.store.ranking import RankedGroup, competing_members
 
-        columns, keys = self.columns, self.columns.group_keys()
+        columns = self.columns
         for group in groups:
             members, distinct = competing_members(columns, group, self.fetch, plan, ledger)
-            yield RankedGroup(columns, members, self.fetch, keys[group], distinct=distinct)
+            yield RankedGroup(columns, members, self.fetch, columns.keys[group], distinct=distinct)
 
     def fetch(self, number: int) -> Candidate:
         """A candidate with its text, exactly as it was indexed."""

@@ -60,7 +60,7 @@ def group_order(candidates: Candidates, plan: PairPlan) -> Sequence[int]:
     """The groups in the order in which their pairs are written."""
     order = range(candidates.columns.groups)
     if plan.options.order == "key":
-        return sorted(order, key=candidates.columns.group_keys().__getitem__)
+        return sorted(order, key=candidates.columns.keys.__getitem__)
     return order
 
 
@@ -95,8 +95,7 @@ def pairs_across_prompts(
     from prefpairs.strategies.stratified import stratified_across_prompts
 
     columns = candidates.columns
-    keys = columns.group_keys()
-    ledger.groups = len(keys)
+    ledger.groups = columns.groups
     scores = _scores_of_competing(candidates, plan, ledger)
     if not plan.options.yes_all:
         _refuse_too_many_across(scores, plan.options)
@@ -104,14 +103,14 @@ def pairs_across_prompts(
     def identity_of(number: int) -> bytes:
         rollout = columns.rollout(number) or ()
         own = canonical_json([columns.scores[number], *rollout[:2]])
-        return keys[columns.group_number(number)] + columns.digest(number) + own
+        return columns.keys[columns.group_number(number)] + columns.digest(number) + own
 
     @lru_cache(maxsize=_MOST_CACHED)
     def ranked(group: int) -> tuple[RankedGroup, dict[int, int]]:
         members = [member for member in columns.members(group) if not isnan(scores[member])]
         members.sort(key=lambda number: (columns.rank(number), columns.rollout(number)))
         places = {number: place for place, number in enumerate(members)}
-        return RankedGroup(columns, members, candidates.fetch, keys[group]), places
+        return RankedGroup(columns, members, candidates.fetch, columns.keys[group]), places
 
     def settled(number: int) -> int:
         """The candidate itself, or the one of its ties that its place belongs to."""

@@ -90,7 +90,7 @@ def _shown(group: int, store: CandidateStore, plan: PairPlan) -> ShownGroup:
     everyone, distinct = columns.ranked(group)
     excluded = excluded_members(columns, everyone, fetch, plan.read.options)
     competing = [number for number in everyone if number not in excluded]
-    key = columns.group_keys()[group]
+    key = columns.keys[group]
     ranked = RankedGroup(columns, competing, fetch, key, distinct=distinct)
     order = [ranked.member(place) for place in range(len(competing))]
     everyone = sorted([*order, *excluded], key=columns.rank)

@@ -11,7 +11,6 @@ indexes that range itself, so that all a worker's counts need only be added up.
 """
 
 import os
-from array import array
 from collections import Counter as Counts
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -80,7 +79,6 @@ class LineIndexer:
         self._groups = groups
         self._reader = reader
         self._core = core_for(how)
-        self._groups_of_core = array("I")
         self.lines = 0
 
     def index(self, lines: BinaryIO, offset: int) -> None:
@@ -166,7 +164,7 @@ class LineIndexer:
                 before = len(self._columns)
                 columns, rows, noticed, items = found
                 block = Block(*columns)
-                self._columns.add_block(block, self._groups_of_core, first)
+                self._columns.add_block(block, self._core.groups, first)
                 candidates = len(self._columns) - before
                 self._reader.count_scanned(rows, self._how, candidates, noticed, items)
 

@@ -1,7 +1,8 @@
 """Lines of a file into the candidate columns by the native core, in several threads.
 
-The core takes a megabyte for each thread at a time, so a signal waits for a few milliseconds only.
-Lines that it does not know exactly come back, and are read as all lines are without it.
+A thread takes a window of a megabyte at a time, so a signal waits for a few milliseconds only. They
+read on while we add what they found. Lines that the core does not know exactly come back, and are
+read as all lines are without it.
 """
 
 import io
@@ -36,18 +37,17 @@ class NativeIndexer(LineIndexer):
         before = ledger.rows_read
         first, end = lines = lines or (opened.lines_from or 0, opened.size)
         longest = min(self._longest, LIGHT)
-        for start in range(first, end, _AT_ONCE * threads):
-            found = core.index_file(file, lines, start, _AT_ONCE, longest, threads)
-            for thread, (number, parts) in enumerate(found):
-                for part in parts:
-                    self._add_part(core, thread, part, opened)
-                self.lines += number
+        windows = core.index_file(file, lines, _AT_ONCE, longest, threads)
+        for start, (number, parts) in zip(range(first, end, _AT_ONCE), windows, strict=True):
+            for part in parts:
+                self._add_part(core, part, opened)
+            self.lines += number
             if passed is not None:
-                passed(min(_AT_ONCE * threads, end - start))
+                passed(min(_AT_ONCE, end - start))
         ledger.add_rows(self._label, ledger.rows_read - before)
 
-    def _add_part(self, core: Core, thread: int, part: Any, opened: OpenInput) -> None:
-        """Add columns that a thread filled, or read a line that it handed up."""
+    def _add_part(self, core: Core, part: Any, opened: OpenInput) -> None:
+        """Add columns that the core filled, or read a line that it handed up."""
         if isinstance(part[0], int):
             place, offset, line = part
             number = self.lines + 1 + place
@@ -56,7 +56,7 @@ class NativeIndexer(LineIndexer):
             return
         before = len(self._columns)
         columns, rows, noticed, items = part
-        self._columns.add_block(Block(*columns), core.groups_of(thread), self.lines + 1)
+        self._columns.add_block(Block(*columns), core.groups, self.lines + 1)
         candidates = len(self._columns) - before
         self._reader.count_scanned(rows, self._how, candidates, noticed, items)
 

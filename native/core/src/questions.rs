@@ -1,0 +1,96 @@
+//! The questions that rows asked, each with its group. The readers of several threads share them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::block::{Columns, Group};
+use crate::fingerprint::Fingerprints;
+use crate::identity::Digest;
+
+/// Tables of questions: threads seldom wait for each other.
+const TABLES: usize = 16;
+/// The number of a group of which no candidate has been joined yet.
+const NONE: u32 = u32::MAX;
+
+/// What is known of a question, and what its answers must know of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Question {
+    /// The number of its group, in the order in which threads found them.
+    pub group: u32,
+    /// The number of calls in the prompt.
+    pub calls: u32,
+}
+
+/// Questions by their fingerprints. A clone of it has the same ones.
+#[derive(Clone, Default)]
+pub struct Questions {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    fingerprints: Fingerprints,
+    known: [Mutex<HashMap<Digest, Question>>; TABLES],
+    groups: Mutex<Groups>,
+}
+
+#[derive(Default)]
+struct Groups {
+    /// For each group its number in the order of its candidates, as far as these have been joined.
+    numbers: Vec<u32>,
+    joined: u32,
+    /// The groups of which no candidate has been joined yet.
+    fresh: HashMap<u32, Group>,
+}
+
+impl Questions {
+    pub fn fingerprint(&self, texts: [&str; 3]) -> Digest {
+        self.shared.fingerprints.of(texts)
+    }
+
+    pub fn find(&self, fingerprint: &Digest) -> Option<Question> {
+        self.table(fingerprint).get(fingerprint).copied()
+    }
+
+    /// Add a question, unless another thread has done so meanwhile.
+    pub fn add(&self, fingerprint: Digest, group: Group, calls: u32) -> Question {
+        let mut table = self.table(&fingerprint);
+        *table
+            .entry(fingerprint)
+            .or_insert_with(|| Question { group: self.add_group(group), calls })
+    }
+
+    /// Add a group whose question will not be found again.
+    pub fn add_group(&self, group: Group) -> u32 {
+        let mut groups = locked(&self.shared.groups);
+        let number = groups.numbers.len() as u32;
+        groups.numbers.push(NONE);
+        groups.fresh.insert(number, group);
+        number
+    }
+
+    /// Number the groups of the next candidates in the order in which these come, whichever thread
+    /// found them first; and take those that are new.
+    pub fn join(&self, columns: &mut Columns) {
+        let mut groups = locked(&self.shared.groups);
+        let Groups { numbers, joined, fresh } = &mut *groups;
+        for group in &mut columns.groups {
+            let number = &mut numbers[*group as usize];
+            if *number == NONE {
+                *number = *joined;
+                *joined += 1;
+                columns.fresh.extend(fresh.remove(group));
+            }
+            *group = *number;
+        }
+    }
+
+    fn table(&self, fingerprint: &Digest) -> MutexGuard<'_, HashMap<Digest, Question>> {
+        locked(&self.shared.known[usize::from(fingerprint[0]) % TABLES])
+    }
+}
+
+/// Take a lock. A panic ends the run, whoever held it.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
