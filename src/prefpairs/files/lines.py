@@ -5,9 +5,12 @@ import json
 import os
 import resource
 from collections.abc import Iterator
+from contextlib import suppress
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any, BinaryIO, NamedTuple, cast
+
+import orjson
 
 from prefpairs.errors import BadRecord, NotJson, PrefpairsError
 from prefpairs.files.nonblocking import CountBytes
@@ -162,7 +165,14 @@ def runs_of(records: list[Record]) -> Iterator[list[Record]]:
 
 
 def json_line(row: Any) -> bytes:
-    """A row of any values as JSON. Different rows always give different JSON."""
+    """A row of any values as JSON. Different rows always give different JSON.
+
+    orjson takes a fifth of the time, but it writes NaN as null, and knows fewer values.
+    """
+    with suppress(TypeError):
+        line = memory_guard.dumps(row, option=orjson.OPT_PASSTHROUGH_DATETIME)
+        if b"null" not in line:
+            return line
     try:
         return json.dumps(row, ensure_ascii=False, default=_json_value).encode()
     except UnicodeEncodeError:  # half of a surrogate pair; the reader of the row replaces it
