@@ -5,6 +5,7 @@ The core reads both candidates again, compares them with the columns, and writes
 exactly it leaves to Python, pair by pair and group by group, so that Python raises every error.
 """
 
+import resource
 from array import array
 from collections.abc import Iterator
 from contextlib import suppress
@@ -31,6 +32,15 @@ candidates a thread reads."""
 _WAITING = 2
 """How many batches of pairs for each thread wait to be written, or are being made."""
 
+_AT_THE_DISK = 4
+"""How many times as many threads there are once rows come from the disk: most of them wait."""
+
+_MUCH_READ = 1 << 20
+"""So many bytes from the disk for some pairs mean that the inputs are not in memory."""
+
+_BLOCK = 512
+"""The system counts what it reads from the disk in blocks of this size."""
+
 _MOST_OPEN = 16
 
 _DECIDED = ("best-vs-worst", "exhaustive")
@@ -46,8 +56,9 @@ class NativePairs:
     def __init__(self, store: CandidateStore, core: Core, threads: int) -> None:
         self._store = store
         self._core = core
+        self._threads = threads
         self._maker = core.pair_maker(threads)
-        self._most_waiting = _WAITING * threads
+        self._at_the_disk = False
         self._opened: dict[int, Any] = {}
 
     def put_all(self, plan: PairPlan, ledger: Ledger, sink: PairLines) -> None:
@@ -57,8 +68,11 @@ class NativePairs:
             for numbers, more in zip(waiting, decided, strict=True):
                 numbers.extend(more)
             if len(waiting[0]) >= _PAIRS:
+                before = _read_from_disk()
                 self._begin(waiting, sink)
                 waiting = array("I"), array("I")
+                if not self._at_the_disk and _read_from_disk() - before > _MUCH_READ:
+                    self._wait_in_more_threads(sink)
         self._begin(waiting, sink)
         self._write(0, sink)
 
@@ -110,7 +124,7 @@ class NativePairs:
             start += self._maker.begin(
                 chosen[start:], rejected[start:], columns, self._open, LIGHT, _BYTES
             )
-            self._write(self._most_waiting, sink)
+            self._write(_WAITING * self._threads, sink)
 
     def _write(self, but: int, sink: PairLines) -> None:
         """Write the oldest batches of pairs, all but so many."""
@@ -120,6 +134,13 @@ class NativePairs:
             else:
                 lines, *scores = made
                 sink.put_lines(lines, *(array("d", column) for column in scores))
+
+    def _wait_in_more_threads(self, sink: PairLines) -> None:
+        """Make pairs in more threads from now on."""
+        self._write(0, sink)
+        self._at_the_disk = True
+        self._threads *= _AT_THE_DISK
+        self._maker = self._core.pair_maker(self._threads)
 
     def _open(self, file: int) -> Any:
         """Where the rows of a file are, and its name; None if Python has to read them."""
@@ -137,6 +158,11 @@ class NativePairs:
             source = opened_again(records.source(file))
             return None if source is None else (source, records.label(file))
         return None
+
+
+def _read_from_disk() -> int:
+    """How many bytes this process has read that were not in memory."""
+    return _BLOCK * resource.getrusage(resource.RUSAGE_SELF).ru_inblock
 
 
 def _some_at_a_time(pairs: Iterator[Numbers]) -> Iterator[Chosen]:
