@@ -7,8 +7,7 @@ from itertools import zip_longest
 from shlex import quote
 
 from prefpairs.cli.command_as_typed import typed_command
-from prefpairs.cli.plan_of_command import plan_of_command
-from prefpairs.cli.run_with_summary import tell_outcome
+from prefpairs.cli.run_with_summary import plan_of_command, tell_outcome
 from prefpairs.cli.terminal.progress_bar import show_progress
 from prefpairs.cli.terminal.safe_text import plural, printable, write_stderr
 from prefpairs.driver import summary_of

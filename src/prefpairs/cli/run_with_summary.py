@@ -3,8 +3,9 @@
 import os
 import sys
 from collections.abc import Callable
+from contextvars import ContextVar
 
-from prefpairs.cli.plan_of_command import taken
+from prefpairs.cli.command_as_typed import remember_command
 from prefpairs.cli.terminal.safe_text import write_stderr
 from prefpairs.driver import run
 from prefpairs.engine.native import core_would_help
@@ -22,10 +23,15 @@ _HINT = (
     "in a checkout: pip install ./native/python\n"
 )
 
+_plans: ContextVar[list[Plan] | None] = ContextVar("plans", default=None)
+"""Takes the plan of a command whose plan alone is wanted."""
+
 
 def run_with_summary(plan: Plan) -> None:
     """Run a plan, and print a summary that accounts for everything read."""
-    if taken(plan):
+    plans = _plans.get()
+    if plans is not None:
+        plans.append(plan)
         return
     if plan.runner.kind != LOCAL:
         from prefpairs.cli.run_in_steps import run_in_steps
@@ -43,6 +49,20 @@ def run_with_summary(plan: Plan) -> None:
             return run(plan, ledger).label
 
     tell_outcome(plan, ledger, run_here, quiet=quiet)
+
+
+def plan_of_command(words: list[str]) -> Plan:
+    """The plan that a command line makes; hints repeat it from now on."""
+    from prefpairs.cli.main import call
+
+    plans: list[Plan] = []
+    remember_command(words)
+    token = _plans.set(plans)
+    try:
+        call(words, ours=False)
+    finally:
+        _plans.reset(token)
+    return plans[0]
 
 
 def tell_outcome(plan: Plan, ledger: Ledger, run: Callable[[], str], *, quiet: bool) -> None:
