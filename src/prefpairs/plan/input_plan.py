@@ -223,10 +223,13 @@ class ReadPlan(InputPlan):
             and (not known.beside or _beside(given.path, known.beside) in named)
         }
         databases = databases_in(self.paths or [])
+        joined = [Input(path, path) for path in rows.join or ()]
+        if any(given.delimiter for given in (*self.inputs, *joined)):
+            rows = replace(rows, cast_score=True)  # the scores in a table are texts
         return replace(
             self,
             source=source,
-            options=self._with_files(rows),
+            options=_with_files(rows, self.limits),
             inputs=[
                 given._replace(named=rows.named_fields())
                 for given in self.inputs
@@ -238,13 +241,6 @@ class ReadPlan(InputPlan):
             ],
             skipped_files=[(given.label, tool) for given, tool in skipped.items()],
         )
-
-    def _with_files(self, rows: ReadOptions) -> ReadOptions:
-        """The options with the files that they name. The scores in a table are texts."""
-        joined = [Input(path, path) for path in rows.join or ()]
-        if any(given.delimiter for given in (*self.inputs, *joined)):
-            rows = replace(rows, cast_score=True)
-        return _with_files(rows, self.limits)
 
     @property
     def references(self) -> list[Input]:

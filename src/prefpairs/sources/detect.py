@@ -13,7 +13,6 @@ import msgspec
 from msgspec import Raw
 
 from prefpairs.errors import TwoReadings
-from prefpairs.fields.read_options import ReadOptions, group_key
 from prefpairs.model.json_codec import decode_object
 from prefpairs.model.pair import holds_pair
 from prefpairs.sources import GENERIC, KEY_COLUMNS, KEY_TEXTS, source_named
@@ -53,23 +52,6 @@ def source_of(record: bytes) -> str:
             ]
             names += named
     return next((name for name in names if source_named(name).looks_like(record)), GENERIC)
-
-
-def named_paths(options: ReadOptions) -> list[tuple[str, str]]:
-    """The paths into rows that options name, each with its option."""
-    named = [("--score", path) for path, _ in options.scores]
-    named += [("--prompt", options.prompt)] if options.prompt else []
-    named += [("--response", options.response)] if options.response else []
-    compared = options.preference, options.response_a, options.response_b
-    names = "--preference", "--response-a", "--response-b"
-    named += [(name, path) for name, path in zip(names, compared, strict=True) if path]
-    named += [("--by", options.by)] if options.by else []
-    named += [("--on", path) for path in options.on]
-    named += [("--context", path) for path in options.context]
-    if isinstance(options.group_by, tuple):
-        named += [("--group-by", group_key(word).path) for word in options.group_by]
-    named += [("--keep", path) for path in options.keep]
-    return named + [("--ignore", path) for path in options.ignore]
 
 
 PAIRS = "pairs"

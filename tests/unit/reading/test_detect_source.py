@@ -5,10 +5,11 @@ from itertools import combinations
 
 import pytest
 
+from prefpairs.engine.inputs.source_choice import named_paths
 from prefpairs.fields.field_names import OUTPUTS
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.sources import GENERIC, SOURCES, source_named
-from prefpairs.sources.detect import SOURCE_COLUMNS, named_paths, source_of
+from prefpairs.sources.detect import SOURCE_COLUMNS, source_of
 
 CANDIDATE = b'{"group":"g","prompt":"Q","response":"A","score":1.0,"index":null,"origin":"f:1"}'
 ROLLOUT = b'{"responses_create_params": {"input": "Q"}, "response": {"output": []}, "reward": 1}'

@@ -12,7 +12,7 @@ from typing import Any
 from prefpairs.engine.native import with_core
 from prefpairs.errors import BadRecord, NoSuchPath, NotJson
 from prefpairs.fields.cross_row_facts import CrossRowFacts, Fact
-from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.read_options import ReadOptions, group_key
 from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.files.lines import Record
 from prefpairs.ledger import Ledger
@@ -21,7 +21,7 @@ from prefpairs.model.path import MISSING, look_up, paths_of
 from prefpairs.plan import ReadPlan
 from prefpairs.sources import GENERIC, SOURCES, source_named
 from prefpairs.sources.base import RecordReader
-from prefpairs.sources.detect import check_kind, named_paths, source_of
+from prefpairs.sources.detect import check_kind, source_of
 
 _MOST_TRIED = 8
 _MOST_BYTES = 4 << 20
@@ -239,6 +239,23 @@ class Formats:
             near = near_of(path, sorted(self._paths))
             meant = f"; did you mean {listed(near, 'or')}?" if near else ""
             self._ledger.note(f"{option} {path}: no row has this field{meant}")
+
+
+def named_paths(options: ReadOptions) -> list[tuple[str, str]]:
+    """The paths into rows that options name, each with its option."""
+    named = [("--score", path) for path, _ in options.scores]
+    named += [("--prompt", options.prompt)] if options.prompt else []
+    named += [("--response", options.response)] if options.response else []
+    compared = options.preference, options.response_a, options.response_b
+    names = "--preference", "--response-a", "--response-b"
+    named += [(name, path) for name, path in zip(names, compared, strict=True) if path]
+    named += [("--by", options.by)] if options.by else []
+    named += [("--on", path) for path in options.on]
+    named += [("--context", path) for path in options.context]
+    if isinstance(options.group_by, tuple):
+        named += [("--group-by", group_key(word).path) for word in options.group_by]
+    named += [("--keep", path) for path in options.keep]
+    return named + [("--ignore", path) for path in options.ignore]
 
 
 def _known(options: ReadOptions) -> set[str]:
