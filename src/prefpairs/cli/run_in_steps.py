@@ -11,6 +11,7 @@ from prefpairs.cli.run_with_summary import plan_of_command, tell_outcome
 from prefpairs.cli.terminal.progress_bar import show_progress
 from prefpairs.cli.terminal.safe_text import plural, printable, write_stderr
 from prefpairs.driver import summary_of
+from prefpairs.engine.outputs.destination import check_quarantine, check_written
 from prefpairs.engine.pairs.pair_io import in_reading_order
 from prefpairs.engine.runners.distributable import DISTRIBUTABLE, check_distributable
 from prefpairs.engine.runners.finish import check_folder, check_no_finish_is_open, finish
@@ -55,8 +56,12 @@ def planned(plan: Plan) -> Work:
     """Plan the steps of a run, or go on with those of the same run."""
     check_distributable(plan)
     check_folder(plan)
+    folder, quarantine = plan.write.out_dir or "", plan.read.quarantine
+    read = [*plan.read.inputs, *plan.references]
+    check_written([plan.write.summary, quarantine], read, new=folder)
+    check_quarantine(quarantine, folder)
     plan = in_reading_order(plan)
-    results = os.path.realpath(plan.write.out_dir or "")
+    results = os.path.realpath(folder)
     steps = step_plan(plan, typed_command(), os.getcwd())
     if read_step_plan(results) != steps:
         check_no_finish_is_open(plan)

@@ -18,6 +18,7 @@ from prefpairs.plan import Plan, ReadPlan
 SAMPLES = Path(__file__).parents[3] / "sample_data"
 PAIR = ("pair", "--runner", "shards", "--order", "key", "--out-dir", "out")
 FILTER = ("filter", "--runner", "shards", "--min-gap", "0.1")
+QUARANTINE = ("--on-error", "quarantine", "--quarantine")
 
 
 @pytest.fixture
@@ -149,6 +150,25 @@ def test_a_recipe_that_changed_is_noticed(folder: Path) -> None:
 def test_a_directory_without_a_runner_is_refused(command: str, folder: Path) -> None:
     """One process writes one file."""
     assert "the parts of a --runner" in refused(folder, command, "--out-dir", "out", "rows.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "problem"),
+    [
+        ((*QUARANTINE, "rows.jsonl"), 2, "rows.jsonl is both input and output"),
+        ((*QUARANTINE, "nowhere/bad.jsonl"), 5, "nowhere/bad.jsonl: there is no directory"),
+        ((*QUARANTINE, "out/bad.jsonl"), 2, "out appears only when the run ends well"),
+        (("--summary", "rows.jsonl"), 2, "rows.jsonl is both input and output"),
+    ],
+)
+def test_other_outputs_are_checked_before_the_first_step(
+    words: tuple[str, ...], code: int, problem: str, folder: Path
+) -> None:
+    """A summary or quarantine that could not be written is reported when steps are planned."""
+    done = prefpairs(folder, *PAIR, *words, "rows.jsonl")
+    assert (done.returncode, done.stdout) == (code, "")
+    assert problem in done.stderr
+    assert not (folder / "out").exists()
 
 
 def test_what_is_read_only_once_is_refused(folder: Path) -> None:
