@@ -31,7 +31,7 @@ def pair(
     answer scores higher than the rejected one, and the answers are different and not empty. With
     --to TARGET, pairs are written as `prefpairs export` would write them.
 
-    Memory: about 60 bytes per candidate and 330 per group, however long the texts are.
+    Memory: about 60 bytes per candidate and 200 per group, however long the texts are.
 
         prefpairs pair --min-gap 0.2 rollouts.jsonl -o pairs.jsonl
 
