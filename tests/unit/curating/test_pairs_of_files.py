@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -94,13 +95,16 @@ def test_pairs_can_be_fetched_again(tmp_path: Path, pack: Any) -> None:
 
 
 def test_some_can_be_sought_and_some_cannot(tmp_path: Path) -> None:
-    """Compressed files share one spool file."""
+    """The rows of compressed files are in one temporary file, one after the other."""
     parts = gzip.compress(data_of(ROWS[:2])), data_of(ROWS[2:4]), gzip.compress(data_of(ROWS[4:]))
     with _filed(tmp_path, *parts) as pairs:
         entries = list(pairs.entries())
         fetched = [pairs.pair(entry).chosen for entry in reversed(entries)]
     assert fetched == ["A6", "A5", "A4", "A3", "A2", "A1"]
-    assert [entry.place >> 44 for entry in entries] == [0, 0, 1, 1, 0, 0]
+    assert [entry.place >> 44 for entry in entries] == [0, 0, 1, 1, 2, 2]
+    copied = [*entries[:2], *entries[4:]]
+    ends = [*accumulate(entry.length for entry in copied)]
+    assert [entry.place % (1 << 44) for entry in copied] == [0, *ends[:-1]]
 
 
 def test_pair_that_came_last_is_at_hand(tmp_path: Path) -> None:
