@@ -116,9 +116,9 @@ def _blank_lines(stream: io.BufferedReader, longest: int) -> bytes:
 
 
 def record_of(number: int, offset: int, data: bytes, longest: int) -> Record:
-    """The record of a row, or only its head if it is too long."""
+    """The record of a row, or only its head if it is too long, however much of it was read."""
     if len(data) > longest:
-        return Record(number, offset, data[:_HEAD_OF_LONG], whole=False)
+        return Record(number, offset, data[: min(longest + 1, _HEAD_OF_LONG)], whole=False)
     return Record(number, offset, data)
 
 

@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from decimal import Decimal
 from functools import cached_property
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 
 from prefpairs.errors import OptionsBothNeeded, OptionsConflict, UsageError
 from prefpairs.fields.read_options import READ, TROUBLE, ReadOptions
+from prefpairs.files.copied_inputs import copies_among
 from prefpairs.files.file_system import is_folder
 from prefpairs.files.input_file import Input, Limits
 from prefpairs.files.input_paths import databases_in, find_inputs
@@ -222,6 +223,11 @@ class ReadPlan(InputPlan):
             if known.names.search(given.path)
             and (not known.beside or _beside(given.path, known.beside) in named)
         }
+        inputs = [
+            given._replace(named=rows.named_fields())
+            for given in self.inputs
+            if given not in skipped
+        ]
         databases = databases_in(self.paths or [])
         joined = [Input(path, path) for path in rows.join or ()]
         if any(given.delimiter for given in (*self.inputs, *joined)):
@@ -230,13 +236,10 @@ class ReadPlan(InputPlan):
             self,
             source=source,
             options=_with_files(rows, self.limits),
-            inputs=[
-                given._replace(named=rows.named_fields())
-                for given in self.inputs
-                if given not in skipped
-            ],
+            inputs=inputs,
             notes=[
                 *rows.notes_on_direction(),
+                *_note_on_copies(inputs),
                 *(f"{path} was not read: name the database file itself" for path in databases),
             ],
             skipped_files=[(given.label, tool) for given, tool in skipped.items()],
@@ -248,6 +251,18 @@ class ReadPlan(InputPlan):
         rows = self.options
         paths = rows.prompt_template, rows.tokenizer, *(rows.join or ())
         return [Input(path, path) for path in paths if path]
+
+
+def _note_on_copies(inputs: Sequence[Input]) -> Iterator[str]:
+    """A note on files that look like copies of others: their pairs would be there several times."""
+    copies = [*copies_among(inputs)]
+    if copies:
+        given, other = copies[0]
+        files = "1 file seems" if len(copies) == 1 else f"{len(copies):,} files seem"
+        yield (
+            f"{files} to be a copy of another input, by size, beginning and end ({given.label} "
+            f"of {other.label}): name only one, or `prefpairs dedupe` removes repeated pairs"
+        )
 
 
 def _beside(path: str, other: str) -> str:

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from forked_prefpairs import run
 from prefpairs.engine.inputs.row_reader import Rows, reading_rows
 from prefpairs.errors import BadRecords, FileError, NotJson, UsageError
 from prefpairs.files.input_file import Input
@@ -165,3 +167,21 @@ def test_head_of_a_long_row_is_not_read() -> None:
     with reading_rows(InputPlan(inputs=[], on_error="skip"), ledger) as rows:
         assert rows.read_one(Record(1, 0, b"{}", whole=False), decode, "a") is None
     assert ledger.bad_by_kind == {"line_too_long": 1}
+
+
+@pytest.mark.parametrize("longest", [100, 5000])
+def test_the_head_of_a_long_line(longest: int, tmp_path: Path) -> None:
+    """It is as long however the line was read: by a command that looks ahead, or line by line."""
+    for number, length in enumerate((9, longest * 2, longest * 3, 8)):
+        row = {"prompt": "Q", "response": f"{number}" * length, "score": number}
+        with (tmp_path / "in.jsonl").open("a") as file:
+            file.write(f"{json.dumps(row)}\n")
+    kept = []
+    for command, native in product(("pair", "extract"), ("0", "1")):
+        words = (command, "--max-line", str(longest), "--on-error", "quarantine")
+        words = (*words, "--quarantine", "bad", "in.jsonl")
+        run(*words, cwd=tmp_path, env={"PREFPAIRS_NATIVE": native})
+        kept.append((tmp_path / "bad").read_bytes())
+    assert len(set(kept)) == 1
+    heads = [json.loads(line) for line in kept[0].splitlines()]
+    assert [len(head["raw"]) for head in heads] == [min(longest + 1, 4096)] * 2
