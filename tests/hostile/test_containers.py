@@ -176,7 +176,7 @@ def test_a_column_of_parquet_that_ends_pyarrow(value: object, tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("memory", [100, 200, 300, 400, 600])
+@pytest.mark.parametrize("memory", [100, 117, 132, 149, 200, 288, 301, 400, 600])
 def test_parquet_under_a_limit_on_memory(memory: int, tmp_path: Path) -> None:
     """Under a memory limit, the error is about memory and does not call the file damaged."""
     for columns in (with_rows(1000), with_rows(2, x=["x" * 60 * MEGABYTE] * 2)):

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import resource
 import signal
 import sys
 import threading
@@ -54,7 +55,18 @@ _put_off: list[int] = []
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; the result is the exit code."""
+    """Run the command line; the result is the exit code.
+
+    Under a limit on memory, libraries such as pyarrow may crash as the process ends, even if they
+    could not be imported, so they are not asked to clean up.
+    """
+    code = _main(arguments)
+    if arguments is None and resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        os._exit(code)
+    return code
+
+
+def _main(arguments: list[str] | None) -> int:
     ours = arguments is None
     try:
         words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]

@@ -9,8 +9,20 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-OUT_OF_MEMORY = "bad_alloc"
-"""What pyarrow's error contains if it does not raise MemoryError."""
+from prefpairs.model import memory_guard
+
+_OUT_OF_MEMORY = ("bad_alloc", "Failed to launch worker thread")
+"""What pyarrow's error contains if it does not raise MemoryError. A thread needs a stack."""
+
+
+_ROOM = 150_000_000
+"""The address space that pyarrow needs as it is loaded; with less, it ends the process."""
+
+
+def require_room_for_pyarrow() -> None:
+    """Raise MemoryError if a limit on memory leaves too little to load pyarrow."""
+    if memory_guard.LIMITED:
+        memory_guard.require(_ROOM)
 
 
 def rows_of(batch: Any) -> list[dict[str, Any]]:
@@ -86,9 +98,14 @@ def _pair(scalar: Any) -> tuple[Any, Any]:
     return _value(scalar[0]), _value(scalar[1])
 
 
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether memory was short, whatever pyarrow makes of it."""
+    return isinstance(error, MemoryError) or any(told in str(error) for told in _OUT_OF_MEMORY)
+
+
 def _raise_for_memory(error: Exception) -> None:
     """Raise errors about memory, which are not about the value."""
-    if isinstance(error, MemoryError) or OUT_OF_MEMORY in str(error):
+    if is_out_of_memory(error):
         raise error
 
 

@@ -13,7 +13,12 @@ from importlib.util import find_spec
 from typing import IO, Any
 
 from prefpairs.errors import BadInput
-from prefpairs.files.arrow_values import OUT_OF_MEMORY, rows_of, without_nanoseconds
+from prefpairs.files.arrow_values import (
+    is_out_of_memory,
+    require_room_for_pyarrow,
+    rows_of,
+    without_nanoseconds,
+)
 from prefpairs.files.input_file import Input, too_much
 from prefpairs.files.lines import json_line
 from prefpairs.model.memory_guard import LIMITED, memory_taken
@@ -35,6 +40,7 @@ def parquet_rows(
 
     If the file is compressed, `packed` returns how many compressed bytes were read.
     """
+    require_room_for_pyarrow()
     try:
         import pyarrow.parquet
     except ImportError:
@@ -67,7 +73,7 @@ def _rows(
     except (arrow_error, OSError, ValueError, OverflowError, RecursionError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # an error of the disk, not of the content
-        if isinstance(error, MemoryError) or OUT_OF_MEMORY in str(error):
+        if is_out_of_memory(error):
             raise MemoryError from None
         raise BadInput(source.label, f"not a Parquet file that can be read ({error})") from None
 
@@ -137,7 +143,7 @@ def _within(room: int, source: Input) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if ours and (isinstance(error, MemoryError) or OUT_OF_MEMORY in str(error)):
+        if ours and is_out_of_memory(error):
             raise too_much(source) from None
         raise
     finally:

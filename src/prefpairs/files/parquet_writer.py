@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from prefpairs.errors import UsageError
+from prefpairs.files.arrow_values import require_room_for_pyarrow
 from prefpairs.files.input_file import Input
 from prefpairs.files.output import open_binary
 from prefpairs.model.json_codec import decode, encode, encode_sorted
@@ -27,6 +28,7 @@ class Table:
 
     def begin(self, columns: Mapping[str, str]) -> None:
         """Set the kind of each column: a scalar, ints, chat, json or object."""
+        require_room_for_pyarrow()
         import pyarrow as pa
         from pyarrow.parquet import ParquetWriter
 

@@ -179,8 +179,8 @@ def test_the_head_of_a_long_line(longest: int, tmp_path: Path) -> None:
     kept = []
     for command, native in product(("pair", "extract"), ("0", "1")):
         words = (command, "--max-line", str(longest), "--on-error", "quarantine")
-        words = (*words, "--quarantine", "bad", "in.jsonl")
-        run(*words, cwd=tmp_path, env={"PREFPAIRS_NATIVE": native})
+        files = ("--quarantine", "bad", "in.jsonl")
+        run(*words, *files, cwd=tmp_path, env={"PREFPAIRS_NATIVE": native})
         kept.append((tmp_path / "bad").read_bytes())
     assert len(set(kept)) == 1
     heads = [json.loads(line) for line in kept[0].splitlines()]
