@@ -92,7 +92,8 @@ def _weight_outside_strings(line: bytes, most: int) -> int:
     return found
 
 
-def _guarded_dumps(value: Any, default: None = None, option: int | None = None) -> bytes:
+def guarded_dumps(value: Any, default: None = None, option: int | None = None) -> bytes:
+    """The JSON of a value; raises MemoryError where orjson would crash for want of memory."""
     buffer = 1 << _buffer_size(value).bit_length()  # it doubles until everything fits
     require(buffer + min(buffer // 2, _LARGEST_COPIED))
     return orjson.dumps(value, default, option)
@@ -117,4 +118,4 @@ def _buffer_size(value: Any) -> int:
     return written + most
 
 
-dumps = _guarded_dumps if LIMITED else orjson.dumps
+dumps = guarded_dumps if LIMITED else orjson.dumps
