@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use prefpairs_core::block::Rows;
 use prefpairs_core::pipeline::Pipeline;
+use prefpairs_core::questions::Questions;
 use prefpairs_core::source::{Buffer, Source};
 use prefpairs_core::window::{Part, Scanned, Window};
 use pyo3::exceptions::PyRuntimeError;
@@ -66,9 +67,33 @@ pub fn failed(told: String) -> PyErr {
 }
 
 /// A reader of rows, and the bytes that it reads them from.
-struct Worker<R> {
+pub struct Worker<R> {
     reader: R,
     buffer: Buffer,
+}
+
+/// Workers that wait for the next file: they know the shapes of rows, and have room for bytes.
+pub type Idle<R> = Arc<Mutex<Vec<Worker<R>>>>;
+
+/// A worker that waits again when it is dropped.
+struct Lent<R> {
+    worker: Option<Worker<R>>,
+    idle: Idle<R>,
+}
+
+impl<R> Lent<R> {
+    fn new(idle: &Idle<R>, reader: impl FnOnce() -> R) -> Self {
+        let waiting = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let worker =
+            waiting.unwrap_or_else(|| Worker { reader: reader(), buffer: Buffer::default() });
+        Lent { worker: Some(worker), idle: idle.clone() }
+    }
+}
+
+impl<R> Drop for Lent<R> {
+    fn drop(&mut self) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).extend(self.worker.take());
+    }
 }
 
 /// What is in the lines of a file, window by window.
@@ -79,22 +104,24 @@ pub struct Windows {
 
 impl Windows {
     /// The lines that begin in ranges of a size, read by a reader of each thread.
+    #[allow(clippy::too_many_arguments)] // they are one request
     pub fn new<R: Rows + Send + Sync + 'static>(
         opened: Opened,
         lines: Range<u64>,
         size: u64,
         longest: usize,
         threads: usize,
+        idle: &Idle<R>,
+        questions: Questions,
         reader: impl Fn() -> R,
     ) -> Self {
-        let worker = || Worker { reader: reader(), buffer: Buffer::default() };
-        let own = worker();
-        let questions = own.reader.questions().clone();
-        let others = (1..threads).map(|_| worker()).collect();
+        let own = Lent::new(idle, &reader);
+        let others = (1..threads).map(|_| Lent::new(idle, &reader)).collect();
         let mut starts = lines.clone().step_by(size.max(1) as usize);
-        let mut pipeline = Pipeline::new(own, others, move |worker: &mut Worker<R>, start: u64| {
+        let mut pipeline = Pipeline::new(own, others, move |lent: &mut Lent<R>, start: u64| {
             let range = start..lines.end.min(start.saturating_add(size));
             let window = Window { source: opened.source(), lines: lines.clone(), longest };
+            let Some(worker) = &mut lent.worker else { return Ok(Scanned::default()) };
             window.scan(&mut worker.reader, range, &mut worker.buffer)
         });
         let next = move || {

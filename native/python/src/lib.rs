@@ -23,7 +23,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
-use crate::index::{failed, OpenFile, Opened, Windows};
+use crate::index::{failed, Idle, OpenFile, Opened, Windows};
 use crate::winners::PairMaker;
 
 /// A class that reads rows of a format; for further threads it makes readers like its own. What else
@@ -33,6 +33,7 @@ macro_rules! reader_class {
         #[pyclass]
         struct $name {
             reader: $reader,
+            idle: Idle<$reader>,
         }
 
         #[pymethods]
@@ -59,7 +60,9 @@ macro_rules! reader_class {
                 threads: usize,
             ) -> Windows {
                 let reader = || <$reader>::like(&self.reader);
-                Windows::new(opened, lines.0..lines.1, size, longest, threads, reader)
+                let questions = self.reader.questions().clone();
+                let (lines, idle) = (lines.0..lines.1, &self.idle);
+                Windows::new(opened, lines, size, longest, threads, idle, questions, reader)
             }
 
             fn pair_maker(&self, threads: usize) -> PairMaker {
@@ -74,7 +77,7 @@ reader_class!(
     Reader,
     #[new]
     fn new() -> Self {
-        NemoGym { reader: Reader::default() }
+        NemoGym { reader: Reader::default(), idle: Idle::default() }
     },
     /// What a row holds; nothing where Python must read it.
     fn read<'py>(&mut self, py: Python<'py>, line: &[u8]) -> PyResult<Option<Bound<'py, PyTuple>>> {
@@ -91,7 +94,10 @@ reader_class!(
     one_answer::Reader<candidates::Candidates>,
     #[new]
     fn new() -> Self {
-        Candidates { reader: one_answer::Reader::new(candidates::Candidates) }
+        Candidates {
+            reader: one_answer::Reader::new(candidates::Candidates),
+            idle: Idle::default(),
+        }
     }
 );
 
@@ -112,7 +118,7 @@ reader_class!(
         };
         let columns: Vec<_> = columns.into_iter().map(known).collect::<PyResult<_>>()?;
         let shape = generic::Columns::new(columns.into_iter(), judged, narrow, of_chats);
-        Ok(Generic { reader: one_answer::Reader::new(shape) })
+        Ok(Generic { reader: one_answer::Reader::new(shape), idle: Idle::default() })
     }
 );
 
@@ -121,7 +127,7 @@ reader_class!(
     nat::Reader,
     #[new]
     fn new(step_name: &str) -> Self {
-        Nat { reader: nat::Reader::new(step_name) }
+        Nat { reader: nat::Reader::new(step_name), idle: Idle::default() }
     }
 );
 
