@@ -22,6 +22,7 @@ from prefpairs.errors import BadInput, BadRecords, InputChanged, NothingCameOut,
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
+from prefpairs.model.identity import DIGEST
 from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.strategies import STRATEGIES
 from prefpairs.strategies.options import PairOptions
@@ -403,7 +404,8 @@ def test_prompts_of_equal_digests_never_meet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Digests are trusted only for speed; contents are compared before a pair is written."""
-    monkeypatch.setattr("prefpairs.engine.store.candidate_columns.digest_prompt", lambda _: b"same")
+    same = bytes(DIGEST)
+    monkeypatch.setattr("prefpairs.engine.store.candidate_columns.digest_prompt", lambda _: same)
     rows = [
         {**row, "responses_create_params": {"input": f"Q{n}"}} for n, row in enumerate(ROLLOUTS)
     ]

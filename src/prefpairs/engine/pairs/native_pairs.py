@@ -111,15 +111,9 @@ class NativePairs:
                 yield chosen, rejected
 
     def _begin(self, pairs: Chosen, sink: PairLines) -> None:
-        """Begin to make pairs, and write earlier ones meanwhile.
-
-        The first one of all is an example, which is kept as values.
-        """
+        """Begin to make pairs, and write earlier ones meanwhile."""
         chosen, rejected = pairs
         columns, start = self._store.columns.by_name(), 0
-        if chosen and not sink.has_example:
-            sink.put(self._store.fetch_pair((chosen[0], rejected[0])), WHOLE)
-            start = 1
         while start < len(chosen):
             start += self._maker.begin(
                 chosen[start:], rejected[start:], columns, self._open, LIGHT, _BYTES

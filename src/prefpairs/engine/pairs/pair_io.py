@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from prefpairs.files.output import Output
 from prefpairs.ledger import Ledger
+from prefpairs.model.json_codec import decode
 from prefpairs.model.marks import marks_of
 from prefpairs.model.pair import Pair, pair_line
 from prefpairs.plan import Plan
@@ -96,11 +97,6 @@ class PairLines:
         count_pair(pair, self._ledger)
         return True
 
-    @property
-    def has_example(self) -> bool:
-        """Whether a pair was written that serves as an example."""
-        return self._ledger.example is not None
-
     def put_lines(
         self,
         lines: bytes,
@@ -108,7 +104,8 @@ class PairLines:
         chosen: Sequence[float],
         rejected: Sequence[float],
     ) -> None:
-        """Write the lines of pairs, none of which is the first or has a mark; count them."""
+        """Write the lines of pairs, none of which has a mark; count them."""
+        self._take_example(lines)
         self.outputs[WHOLE].write(lines)
         self._ledger.lines_written[WHOLE] += len(gaps)
         self._ledger.add_pairs(len(gaps), gaps, chosen, rejected)
@@ -122,12 +119,16 @@ class PairLines:
                 for slot in slots:
                     self.put(texts.pair_in(pairs, slot), sides[slot])
                 continue
-            if not self.has_example:
-                first = texts.pair_in(pairs, slots[0])
-                self._ledger.example = first.prompt, first.chosen, first.rejected
+            self._take_example(lines[0])
             self._copy(lines, [sides[slot] for slot in slots])
             self._ledger.add_pairs(*pairs.known_scores(slots))
         return Counter(sides)
+
+    def _take_example(self, lines: bytes) -> None:
+        """The first pair of all serves as an example."""
+        if self._ledger.example is None and lines:
+            first = decode(lines[: lines.find(b"\n") + 1] or lines)
+            self._ledger.example = first["prompt"], first["chosen"], first["rejected"]
 
     def _copy(self, lines: Sequence[bytes], sides: Sequence[str]) -> None:
         for side in dict.fromkeys(sides):
