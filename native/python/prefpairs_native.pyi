@@ -6,10 +6,13 @@ from typing import Any, TypeAlias, final
 
 __version__: str
 
-Columns: TypeAlias = tuple[bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes]
+Columns: TypeAlias = tuple[
+    bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes
+]
 """Groups (u32), keys of new groups (16 bytes each), their questions (48 bytes), scores (f64),
 digests of responses (16 bytes), indexes (i64), offsets (u64), lengths (u32), places in their rows
-(u32; nothing where each is the only one), and lines (u32, from 0)."""
+(u32; nothing where each is the only one), lines (u32, from 0), and two marks of references (u64)
+for each new group (nothing where none has one)."""
 
 Row: TypeAlias = tuple[
     tuple[bytes, bytes, bytes],

@@ -33,6 +33,8 @@ COMPETING: dict[str, list[Any]] = {
     **dict.fromkeys(("reward", "score", "rating", "scores"), _SCORES),
     **dict.fromkeys(_MORE, _BESIDE),
     **dict.fromkeys(("tools", "functions", "tool_schemas"), _SCHEMAS),
+    "ground_truth": ["G", "H", 7, {"b": 1, "a": [None]}, "", None],
+    "target": ["G", "H", True],
     "step": [1, 2],
     "advantage": [0.5, None],
     "run": ["a", "b"],

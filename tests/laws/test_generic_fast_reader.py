@@ -103,7 +103,10 @@ def test_the_shortcut_finds_the_same_or_nothing(
 @given(
     row=rows_of_any_names(),
     names=st.sampled_from(NAMES),
-    more=st.fixed_dictionaries({}, optional={"step": st.just(1), "answer": st.just("42")}),
+    more=st.fixed_dictionaries(
+        {},
+        optional={"step": st.just(1), "answer": st.just("42"), "ground_truth": st.just("")},
+    ),
 )
 def test_a_shortcut_made_for_any_row(row: Row, names: tuple[str, str, str], more: Row) -> None:
     """Both readers agree, whichever row they are opened on and whichever rows they read."""
@@ -210,7 +213,9 @@ def test_references_next_to_answers_are_read() -> None:
     row = {"prompt": "Q", "response": "A", "answer": "42", "score": 1}
     line = json.dumps(row).encode()
     assert accepted(line, sample=row)
-    assert not accepted(line, sample={"prompt": "Q", "response": "A", "score": 1})
+    without = {"prompt": "Q", "response": "A", "score": 1}
+    assert not accepted(line, sample=without)  # the sample shows no reference with this name
+    assert accepted(json.dumps(without | {"ground_truth": "42"}).encode(), sample=without)
 
 
 @pytest.mark.parametrize(
@@ -229,6 +234,7 @@ def test_references_next_to_answers_are_read() -> None:
         ({"keep": ("model",)}, False),
         ({"lower_is_better": True}, False),
         ({"group_by": "file"}, False),
+        ({"group_by": "prompt"}, True),
     ],
 )
 def test_for_what_there_is_a_shortcut(options: dict[str, Any], *, suitable: bool) -> None:

@@ -15,7 +15,9 @@ from run_in_process import Asked, Row, lines_of, pair_lines
 
 from hypothesis_examples import examples
 from prefpairs.errors import OtherRows, PrefpairsError, TwoReadings
+from prefpairs.fields.field_names import REFERENCES
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.option import split_words
 
 NOTHING_SAID = ReadOptions()
 
@@ -90,6 +92,10 @@ def _with_words(read: ReadOptions, words: Sequence[str]) -> ReadOptions:
                 read = replace(read, context=tuple(value.split(",")))
             case "prompt":
                 read = replace(read, prompt=value)
+            case "group-by":
+                read = replace(
+                    read, group_by="prompt" if value == "prompt" else split_words([value])
+                )
             case _:
                 read = replace(read, response=value)
     return read
@@ -121,10 +127,15 @@ def test_lists_of_objects_are_known(name: str) -> None:
     "reference", ["answer", "solution", "target", "gold", "reference", "ground_truth", "label"]
 )
 def test_references_never_win(reference: str) -> None:
-    """References are never read as answers, whether they vary or come before the output."""
+    """References are never read as answers; different ones may be of different tasks."""
     for said, differing in product(SAID, (True, False)):
         rows = [
             {"question": "Q", reference: f"G{score * differing}", said: text, "score": score}
             for text, score in TWO
         ]
-        assert written(rows) == PAIR
+        found = written(rows)
+        if differing and reference in REFERENCES:
+            assert isinstance(found, TwoReadings)
+            assert [*_reached(rows, found)] == [[], PAIR]
+        else:
+            assert found == PAIR

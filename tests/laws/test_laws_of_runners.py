@@ -430,6 +430,37 @@ def test_recipes_of_datasets(stages: str, engine: str, tmp_path: Path) -> None:
         assert in_steps(words, tmp_path, engine, (size, None)) == expected
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("column", ["answer", "ground_truth"])
+def test_references_that_differ_between_steps(column: str, engine: str, tmp_path: Path) -> None:
+    """Both end if answers to one prompt have different references; the commands do the same."""
+    rows = [
+        {"prompt": f"Q{at % 30}", "response": f"A{at}", "score": at % 7, column: f"{at // 45}"}
+        for at in range(90)
+    ]
+    write_lines(tmp_path / "a.jsonl", rows[:50])
+    write_lines(tmp_path / "b.jsonl", rows[50:])
+    words = [*PAIR, "a.jsonl", "b.jsonl"]
+    where = ["--out-dir", "out", "--runner", "shards", "--range-size", "1KB", "--parts", "3"]
+    env = {VARIABLE: engine}
+    expected = run(*words, cwd=tmp_path, env=env)
+    assert run(*words, *where, cwd=tmp_path, env=env).returncode == 0
+    for number in "12":
+        assert run("shards", number, "out", cwd=tmp_path, env=env).returncode == 0
+    found = run("shards", "finish", "out", cwd=tmp_path, env=env)
+    assert (found.returncode, found.stderr.splitlines()[0]) == (2, expected.stderr.splitlines()[0])
+    assert f'30 prompts have different references in "{column}"'.encode() in found.stderr
+    for by in (f"prompt,{column}", "prompt"):
+        assert f"--group-by {by} ".encode() in found.stderr
+        decided = [*PAIR, "--group-by", by, "a.jsonl", "b.jsonl"]
+        assert in_steps(decided, tmp_path, engine, ("1KB", 3)) == locally(decided, tmp_path, engine)
+
+
+def write_lines(path: Path, rows: Sequence[Any]) -> None:
+    """Write rows as lines of JSON."""
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
 @pytest.mark.full
 def test_what_only_all_pairs_show_of_a_split(tmp_path: Path) -> None:
     """Notes on fractions, empty splits and unknown keys are those of a local run."""

@@ -45,7 +45,7 @@ ODD += [TOOLS, [TOOLS], {"a": {"b": [None]}}, {"source_task": "t"}, {"finish_rea
 ODD += ["<think>hm</think>A", "prompt:" + "0" * 32]
 THINKING = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\n\u2003"
 KEYS = ["group", "prompt", "response", "score", "index", "origin", "tools", "tokens", "meta"]
-KEYS += ["system", "turns"]
+KEYS += ["system", "turns", "reference"]
 
 
 def told(how: RecordReader, line: bytes) -> RowOutcome | None:
@@ -99,6 +99,7 @@ def test_what_extract_writes_is_known() -> None:
         {"prompt": [TURNS[0], *called[:2]], "response": [TURNS[6], TURNS[2]][1:]},
         {"meta": {"example_id": 7}, "tokens": {"response_ids": [1, 2]}},
         {"response": "<think>hm</think>A", "index": 3},
+        {"reference": {"b": "4", "a": [1.0, None]}},
     ):
         assert candidate_known(json.dumps({**row, **more}).encode() + b"\n")
 
@@ -141,7 +142,10 @@ def test_generic_rows(line: bytes, reading: tuple[ReadOptions, Row]) -> None:
     row=rows_of_any_names(),
     prompt=turns(3),
     names=st.sampled_from(NAMES),
-    more=st.fixed_dictionaries({}, optional={"step": st.just(1), "answer": st.just("42")}),
+    more=st.fixed_dictionaries(
+        {},
+        optional={"step": st.just(1), "answer": st.just("42"), "ground_truth": st.just("")},
+    ),
 )
 def test_generic_rows_of_any_names(
     row: Row, prompt: list[Row], names: tuple[str, str, str], more: Row

@@ -10,6 +10,8 @@ pub struct Group {
     pub key: Digest,
     /// The digests of its name, prompt and tools.
     pub question: [Digest; 3],
+    /// The mark of the reference that was met in it; 0 where there was none.
+    pub reference: u64,
 }
 
 /// What an index remembers of a candidate.

@@ -4,9 +4,20 @@ use crate::chat::{Chat, Once};
 use crate::json::{Cursor, No, Result, Str};
 use crate::numbers::{read_index, read_score, NO_INDEX};
 use crate::one_answer::{read_answer, Row, Shape};
+use crate::reference::Reference;
 
-const FIELDS: [&str; 9] =
-    ["group", "prompt", "response", "score", "origin", "index", "tools", "tokens", "meta"];
+const FIELDS: [&str; 10] = [
+    "group",
+    "prompt",
+    "response",
+    "score",
+    "origin",
+    "index",
+    "tools",
+    "reference",
+    "tokens",
+    "meta",
+];
 /// A row without one of the first five is no candidate.
 const NEEDED: u32 = (1 << 5) - 1;
 
@@ -33,7 +44,7 @@ impl Shape for Candidates {
         let mut seen = 0_u32;
         let (mut group, mut origin): (Option<Str>, Option<Str>) = (None, None);
         let (mut prompt, mut tools, mut score, mut index) = ("", "null", None, NO_INDEX);
-        let (mut is_text, mut more) = (false, false);
+        let (mut is_text, mut more, mut reference) = (false, false, None);
         let mut cursor = Cursor::new(line);
         if cursor.peek() != b'{' {
             return Err(No::Odd);
@@ -53,6 +64,7 @@ impl Shape for Candidates {
                 "origin" => origin.once(cursor)?,
                 "index" => index = read_index(cursor)?.unwrap_or(NO_INDEX),
                 "tools" => tools = cursor.raw()?,
+                "reference" => reference = Reference::read(cursor, 0)?,
                 _ if cursor.null()? => {}
                 "meta" => {
                     cursor.object(|cursor, key| {
@@ -79,6 +91,6 @@ impl Shape for Candidates {
         let (Some(score), true, true) = (score, group.is_some(), seen & NEEDED == NEEDED) else {
             return Err(No::Odd);
         };
-        Ok(Row { prompt, tools, group, score, index, origin, is_text, more })
+        Ok(Row { prompt, tools, group, score, index, origin, reference, is_text, more })
     }
 }

@@ -32,7 +32,7 @@ impl Default for Fingerprints {
 
 impl Fingerprints {
     /// The fingerprint of several texts.
-    pub fn of(&self, texts: [&str; 3]) -> Digest {
+    pub fn of<const COUNT: usize>(&self, texts: [&str; COUNT]) -> Digest {
         let mut hash = Sha256::new();
         for text in texts {
             hash.update((text.len() as u32).to_le_bytes()); // rows are shorter than 4 GB

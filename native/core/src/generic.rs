@@ -6,6 +6,7 @@ use crate::chat::Chat;
 use crate::json::{Cursor, No, Result};
 use crate::numbers::{read_score, NO_INDEX};
 use crate::one_answer::{Row, Shape};
+use crate::reference::Reference;
 
 /// What a column may hold that could change what is read of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub enum MayBe {
     Anything,
     /// Null, a number, or true or false.
     NoText,
+    /// A reference, or nothing; the code of its column.
+    Reference(u8),
 }
 
 impl MayBe {
@@ -39,7 +42,7 @@ impl MayBe {
             "failed" => MayBe::Failed,
             "anything" => MayBe::Anything,
             "no text" => MayBe::NoText,
-            _ => return None,
+            other => MayBe::Reference(other.strip_prefix("reference ")?.parse().ok()?),
         })
     }
 }
@@ -73,7 +76,7 @@ impl Shape for Columns {
     const MAY_BE_UNFINISHED: bool = true;
 
     fn read<'a>(&self, line: &'a str, answer: &mut Chat) -> Result<Row<'a>> {
-        let (mut prompt, mut score) = (None, None);
+        let (mut prompt, mut score, mut reference) = (None, None, None);
         let mut cursor = Cursor::new(line);
         if cursor.peek() != b'{' {
             return Err(No::Odd);
@@ -113,6 +116,12 @@ impl Shape for Columns {
                     score = Some(read_score(cursor)?);
                     Ok(())
                 }
+                MayBe::Reference(column) => {
+                    if let Some(found) = Reference::read(cursor, *column)? {
+                        reference = Some(found.or(reference));
+                    }
+                    Ok(())
+                }
                 other => check(cursor, *other),
             }
         })?;
@@ -125,7 +134,17 @@ impl Shape for Columns {
         }
         let (group, origin) = (None, None);
         let (tools, index) = ("null", NO_INDEX);
-        Ok(Row { prompt, tools, group, score, index, origin, is_text: true, more: false })
+        Ok(Row {
+            prompt,
+            tools,
+            group,
+            score,
+            index,
+            origin,
+            reference,
+            is_text: true,
+            more: false,
+        })
     }
 }
 

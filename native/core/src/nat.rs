@@ -195,7 +195,7 @@ impl Reader {
         name.push(']');
         let key = digest(&[b"group\0", &prompt, &ABSENT, name.as_bytes()]);
         let named = digest(&[b"name\0", name.as_bytes()]);
-        Ok((Group { key, question: [named, prompt, ABSENT] }, name))
+        Ok((Group { key, question: [named, prompt, ABSENT], reference: 0 }, name))
     }
 
     /// What the question of a step is known by, and whether its prompt held its answer.

@@ -336,7 +336,7 @@ impl Reader {
         let name = group_name(asked, &prompt)?;
         let key = digest(&[b"group\0", &prompt, &tools, name.as_bytes()]);
         let named = digest(&[b"name\0", name.as_bytes()]);
-        let group = Group { key, question: [named, prompt, tools] };
+        let group = Group { key, question: [named, prompt, tools], reference: 0 };
         Ok((calls, group, name))
     }
 

@@ -5,6 +5,7 @@ use crate::chat::{Chat, Role};
 use crate::identity::{digest, hexadecimal, Digest, ABSENT};
 use crate::json::{write_str, Cursor, No, Result, Str};
 use crate::questions::Questions;
+use crate::reference::Reference;
 use crate::winners::{only, Winner, Winners};
 
 /// What the fields of a row say; its answer is read already.
@@ -19,6 +20,7 @@ pub struct Row<'a> {
     pub score: f64,
     pub index: i64,
     pub origin: Option<Str<'a>>,
+    pub reference: Option<Reference<'a>>,
     /// Whether the answer is text, and no list of messages.
     pub is_text: bool,
     /// Whether it has more that pairs take over.
@@ -84,8 +86,13 @@ impl<S: Shape> Reader<S> {
         {
             return Err(No::Odd);
         }
-        let named = row.group.map_or("", |name| name.raw);
-        Ok((row, self.questions.fingerprint([row.prompt, row.tools, named])))
+        let tools = if row.tools == "null" { "" } else { row.tools };
+        let mut room = [0; 4];
+        let (column, json) = row.reference.map_or(("", ""), |reference| {
+            (&*char::from(reference.column).encode_utf8(&mut room), reference.json)
+        });
+        let named = row.group.map_or(column, |name| name.raw);
+        Ok((row, self.questions.fingerprint([row.prompt, tools, named, json])))
     }
 
     /// Of a new question the number of calls in it, its group, and the group's name.
@@ -109,7 +116,8 @@ impl<S: Shape> Reader<S> {
         };
         let key = digest(&[b"group\0", &prompt, &tools, name.as_bytes()]);
         let named = digest(&[b"name\0", name.as_bytes()]);
-        let group = Group { key, question: [named, prompt, tools] };
+        let reference = row.reference.map_or(Ok(0), |reference| reference.mark())?;
+        let group = Group { key, question: [named, prompt, tools], reference };
         Ok((calls, group, name))
     }
 

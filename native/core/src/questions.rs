@@ -44,7 +44,7 @@ struct Groups {
 }
 
 impl Questions {
-    pub fn fingerprint(&self, texts: [&str; 3]) -> Digest {
+    pub fn fingerprint<const COUNT: usize>(&self, texts: [&str; COUNT]) -> Digest {
         self.shared.fingerprints.of(texts)
     }
 

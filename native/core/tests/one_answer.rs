@@ -29,6 +29,8 @@ fn columns(narrow: bool) -> Columns {
         ("score", "null"),
         ("error", "failed"),
         ("level", "no text"),
+        ("target", "reference 3"),
+        ("gold", "reference 1"),
     ];
     let known = |(name, may_be): (&str, &str)| {
         (name.to_owned(), MayBe::named(may_be).expect("something that a column may be"))
@@ -102,5 +104,48 @@ fn rows_in_which_a_column_may_mean_more_are_handed_up() {
         ("id", "\\u0069d"),
     ] {
         assert!(found(columns(false), &ROW.replace(from, to)).is_none(), "{to}");
+    }
+}
+
+/// The mark of the reference in a row, without the code of its column; that code; the group's key.
+fn marked<S: Shape>(reader: &mut Reader<S>, line: &str) -> (u64, u64, String) {
+    let (mut found, mut columns) = (Vec::new(), block::Columns::default());
+    reader.index(line, &mut found).expect("a row that is known here");
+    columns.add(&found, 0, line.len(), 0);
+    reader.questions().join(&mut columns);
+    let [group] = columns.fresh.as_slice() else {
+        panic!("a question with its reference is not new")
+    };
+    (group.reference >> 8, group.reference % 256, hexadecimal(&group.key))
+}
+
+#[test]
+fn references_are_marked_by_what_they_are() {
+    let mut reader = Reader::new(columns(false));
+    let mut of = |more: &str| marked(&mut reader, &ROW.replace('}', &format!("{more}}}")));
+    let (nothing, _, group) = of("");
+    let (mark, column, of_reference) = of(r#","target":{"b":"4","a":[1.0]}"#);
+    assert_eq!((nothing, column, of_reference), (0, 3, group.clone()));
+    for more in [
+        r#","target":{"a":[1.0],"b":"\u0034"}"#,
+        r#","gold":[" \n",null,true,[]],"target":{"a":[1.0],"b":"4"}"#,
+        r#","target":{ "a":[1.0],"b":"4"},"gold":{}"#,
+    ] {
+        assert_eq!(of(more), (mark, 3, group.clone()), "{more}");
+    }
+    assert_eq!(of(r#","gold":{"a":[1.0],"b":"4"},"target":"x""#), (mark, 1, group));
+    assert_ne!(of(r#","target":{"b":"4","a":[1]}"#).0, mark);
+    let mut reader = Reader::new(Candidates);
+    let line = CANDIDATE.replace("\"index\"", "\"reference\":{\"b\":\"4\",\"a\":[1.0]},\"index\"");
+    assert_eq!(marked(&mut reader, &line).0, mark);
+}
+
+#[test]
+fn references_that_python_must_judge_are_handed_up() {
+    for (json, known) in
+        [("\"x\"", true), ("1e400", false), ("[1e400]", false), ("NaN", false), ("true", true)]
+    {
+        let line = ROW.replace('}', &format!(",\"gold\":{json}}}"));
+        assert_eq!(found(columns(false), &line).is_some(), known, "{json}");
     }
 }

@@ -220,6 +220,9 @@ fn columns_of<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'py, Py
     let keys: Vec<u8> = columns.fresh.iter().flat_map(|group| group.key).collect();
     let questions: Vec<u8> =
         columns.fresh.iter().flat_map(|group| group.question).flatten().collect();
+    let marked = columns.fresh.iter().any(|group| group.reference != 0);
+    let fresh = if marked { &columns.fresh[..] } else { &[] };
+    let references: Vec<u64> = fresh.iter().flat_map(|group| [group.reference, 0]).collect();
     let found = [
         packed(py, &columns.groups, u32::to_ne_bytes)?,
         PyBytes::new(py, &keys),
@@ -231,6 +234,7 @@ fn columns_of<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'py, Py
         packed(py, &columns.lengths, u32::to_ne_bytes)?,
         packed(py, slots, u32::to_ne_bytes)?,
         packed(py, &columns.lines, u32::to_ne_bytes)?,
+        packed(py, &references, u64::to_ne_bytes)?,
     ];
     let noticed = PyDict::new(py);
     for (reason, times) in [

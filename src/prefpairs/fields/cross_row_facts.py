@@ -6,10 +6,12 @@ response next to a prompt that ends in an answer. There are few facts, however m
 facts of a run contradict each other, the run stops; their order does not matter.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from prefpairs.errors import ArePairs, OtherRows, TwoReadings
-from prefpairs.fields.field_names import MAYBE_REFERENCE, NAMES
+from prefpairs.fields.field_names import MAYBE_REFERENCE, NAMES, REFERENCES
+from prefpairs.fields.read_options import ReadOptions
+from prefpairs.model.candidate import EXTRACTED
 
 Fact = tuple[str, ...]
 """The kind of a fact, and what it says."""
@@ -128,6 +130,27 @@ class CrossRowFacts:
             )
             paths = (*rivals[:_MOST_CHOICES], names[0])
             raise TwoReadings(problem, [("--response", path) for path in paths])
+
+    def check_references(self, mixed: Mapping[str, int], options: ReadOptions) -> None:
+        """Raise if candidates with different references would compete.
+
+        Given are the numbers of such prompts, by the columns of the references.
+        """
+        if not mixed:
+            return
+        count = sum(mixed.values())
+        names = sorted({*",".join(mixed).split(",")}, key=_rank(REFERENCES))
+        rows = "rows of one prompt" if count == 1 else f"rows of {count} prompts"
+        columns = [name.rpartition(".")[2] for name in names]
+        problem = (
+            f"{rows} have different references in {_either(columns)}: "
+            "are these rows of different tasks, or of one?"
+        )
+        task = "group" if names == [EXTRACTED] else "prompt"
+        if options.group_by == "file" and task == "prompt":
+            task = "file,prompt"
+        ways = [*(f"{task},{name}" for name in columns), task]
+        raise TwoReadings(problem, [("--group-by", way) for way in ways])
 
     def _hold_against_others(self, fact: Fact) -> None:
         kind = fact[0]

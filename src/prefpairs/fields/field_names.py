@@ -63,6 +63,33 @@ USUALLY_REFERENCE = (
     "text",
 )
 """Usually a reference or an extract: never guessed, but a rival of `answer`."""
+REFERENCES = (
+    "ground_truth",
+    "ground_truths",
+    "reference",
+    "references",
+    "reference_answer",
+    "reference_answers",
+    "reference_solution",
+    "gold",
+    "gold_answer",
+    "gold_answers",
+    "golden_answer",
+    "golden_answers",
+    "gt",
+    "gt_answer",
+    "expected",
+    "expected_answer",
+    "expected_answers",
+    "expected_output",
+    "correct_answer",
+    "correct_answers",
+    "target",
+    "targets",
+    *MAYBE_REFERENCE,
+    "solution",
+)
+"""References, against which answers may have been scored. Of several, the first counts."""
 _EDITIONS = (
     "raw",
     "full",
@@ -124,7 +151,7 @@ RIVALS = frozenset({*NAMES["prompt"], *OUTPUTS[:4], *MANY_OUTPUTS[:4], *_BESIDE}
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _REFERENCE = re.compile(
-    r"gold|golden|ref|reference|expected|truth|targets?|gts?|correct|right|labels?"
+    r"gold|golden|ref|references?|expected|truths?|targets?|gts?|correct|right|labels?"
     r"|judge|grader|system|tools?"
 )
 """Words in names of references, or of what others than the model said."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from prefpairs.errors import BadField, MeansNothing, TwoReadings
 from prefpairs.fields.read_options import ReadOptions, Unrender, group_key
 from prefpairs.fields.row_outcome import RowOutcome, Unusable, drop_unless_kept
-from prefpairs.model.candidate import Candidate, read_text
+from prefpairs.model.candidate import Candidate, Reference, read_text
 from prefpairs.model.identity import BY_PROMPT, canonical_json, digest_prompt, group_of_prompt
 from prefpairs.model.json_codec import finite
 from prefpairs.model.marks import MARKS, marked_sides
@@ -60,6 +60,8 @@ class Answer(NamedTuple):
     """Distinguishes prompts with different tokens, where the text is not what the model saw."""
     place: "Place | None" = None
     """Its position, where the row has several answers."""
+    reference: Reference | None = None
+    """The right answer, if the row has one and nothing else names its task."""
 
     def look_up(self, path: str) -> Any:
         """The value at a path; inside the list of answers, the value for this answer."""
@@ -103,6 +105,7 @@ def _candidate(answer: Answer, options: ReadOptions, label: str, reading: RowOut
         answer.tools or None,
         tokens,
         meta,
+        answer.reference if options.references_matter() else None,
     )
 
 
@@ -344,14 +347,19 @@ def group_of(
         if not group:
             group = group_of_prompt(digest_prompt(prompt)) + (apart and f":{apart}")
         return canonical_json([label, group]).decode() if options.group_by == "file" else group
-    values = [_key_of(answer, word) for word in options.group_by]
+    values = [
+        group_of_prompt(digest_prompt(prompt)) if word == "prompt" else _key_of(answer, word, label)
+        for word in options.group_by
+    ]
     return canonical_json([*values, apart] if apart else values).decode()
 
 
-def _key_of(answer: Answer, word: str) -> Any:
-    """The value that a word of --group-by names."""
+def _key_of(answer: Answer, word: str, label: str) -> Any:
+    """The value that a word of --group-by names; `file` may be the input."""
     path, run, pattern = group_key(word)
     value = answer.look_up(path)
+    if value is MISSING and path == "file":
+        value = label
     if value is MISSING or value is None:
         raise Unusable("no_group")
     if run is not None:

@@ -273,10 +273,10 @@ class ReadOptions:
         panel=READ,
         convert=_group_by,
         help="Which candidates compete: those of one task (auto), prompt or file, or those that "
-        "agree in these fields; idx//4 makes a group of each 4 numbers from 0, "
-        "and uid~(.+)_[0-9]+$ takes a part of a text by a regular expression. Different "
-        "prompts never compete. Trinity-RFT: also task, "
-        "run, step, or sample for one item of the dataset across epochs.",
+        "agree in these fields (prompt and file may be among them); idx//4 makes a group of each "
+        "4 numbers from 0, and uid~(.+)_[0-9]+$ takes a part of a text by a regular expression. "
+        "Different prompts never compete. Trinity-RFT: also task, run, step, or sample for one "
+        "item of the dataset across epochs.",
     )
     step_name: str = option(
         "dpo_candidate_move",
@@ -390,6 +390,10 @@ class ReadOptions:
             other = "--score" if self.scores else "--preference"
             reason = "it is for answers of which nothing says how good they are"
             raise OptionsConflict("--prefer", other, reason=reason)
+
+    def references_matter(self) -> bool:
+        """Whether answers with different references compete without anyone having said so."""
+        return self.group_by in ("auto", "file") and not self.prefer
 
     def named_fields(self) -> frozenset[str]:
         """The fields of a row that are kept or are scores; large ones are read only then."""

@@ -13,6 +13,13 @@ TOKENS_END = 2**31
 """No vocabulary is that large, and smaller ids fit into a Parquet column."""
 
 
+EXTRACTED = "candidate.reference"
+"""What stands for the column of a reference that was read from a candidate's line."""
+
+Reference = tuple[str, Any]
+"""A reference answer, after the name of its column."""
+
+
 class Candidate(NamedTuple):
     """One scored answer to one prompt. The order of the fields is the order of keys in a line."""
 
@@ -25,6 +32,8 @@ class Candidate(NamedTuple):
     tools: list[Any] | None = None
     tokens: dict[str, Any] | None = None
     meta: dict[str, Any] | None = None
+    reference: Reference | None = None
+    """The right answer of its row, if it could tell apart tasks with the same prompt."""
 
 
 def candidate_row(candidate: Candidate) -> dict[str, Any]:
@@ -34,9 +43,11 @@ def candidate_row(candidate: Candidate) -> dict[str, Any]:
     ['group', 'prompt', 'response', 'score', 'index', 'origin']
     """
     row = candidate._asdict()
-    for key in ("tools", "tokens", "meta"):
+    for key in ("tools", "tokens", "meta", "reference"):
         if not row[key]:
             del row[key]
+    if candidate.reference is not None:
+        _, row["reference"] = candidate.reference
     return row
 
 
@@ -57,6 +68,7 @@ def candidate_of(row: dict[str, Any], *, cast_score: bool = False) -> Candidate:
         tools=read_tools(row.get("tools"), "tools"),
         tokens=_optional(row, "tokens", dict, "an object"),
         meta=_optional(row, "meta", dict, "an object"),
+        reference=None if (known := row.get("reference")) is None else (EXTRACTED, known),
     )
 
 

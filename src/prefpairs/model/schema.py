@@ -60,6 +60,9 @@ class CandidateModel(Strict):
     tools: list[dict[str, Any]] | None = Field(default=None, description="chat-form schemas")
     tokens: dict[str, Any] | None = Field(default=None, description="ids, prompt_length, mask")
     meta: dict[str, Any] | None = None
+    reference: Any = Field(
+        default=None, description="the right answer, if it could tell apart tasks with one prompt"
+    )
 
 
 class PairModel(Strict):

@@ -8,7 +8,7 @@ from prefpairs.fields.join_question_columns import tools_beside, whole_question
 from prefpairs.fields.make_candidate import Answer, add_candidate
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.fields.row_outcome import RowOutcome, begin_row
-from prefpairs.model.candidate import candidate_of
+from prefpairs.model.candidate import EXTRACTED, candidate_of
 from prefpairs.model.identity import BY_PROMPT
 from prefpairs.model.json_codec import decode_object, finite
 from prefpairs.model.question_columns import COLUMNS, holds_something
@@ -52,6 +52,7 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
     prompt = whole_question(asked, "prompt", candidate.prompt, options, facts)
     tools = tools_beside({**asked, "tools": candidate.tools}, "prompt", options, facts)
     reading.facts = tuple(facts)
+    known = finite(asked.get("reference"))
     by_prompt = candidate.group.startswith(BY_PROMPT)
     answer = Answer(
         row=row,
@@ -66,6 +67,7 @@ def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
         meta=finite(candidate.meta),  # as it will be after writing and reading
         inline_reasoning=False,
         was_extracted=True,
+        reference=(EXTRACTED, known) if holds_something(known) else None,
     )
     add_candidate(answer, options, label, reading)
     return reading

@@ -35,6 +35,7 @@ from prefpairs.fields.join_question_columns import (
 )
 from prefpairs.fields.make_candidate import MAKERS, Answer, add_candidate
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.reference import reference_in
 from prefpairs.fields.row_outcome import RowOutcome, Unusable, begin_row
 from prefpairs.fields.suggestions import comparisons, suggestions
 from prefpairs.model.candidate import chat_in, read_text
@@ -242,6 +243,7 @@ def _answers(
     rendered = fields.log is not None and isinstance(prompt, str)
     always_rendered = fields.log is not None and fields.log.always_rendered
     of_prompt = {RENDERED: True} if rendered and always_rendered else {}
+    reference = None if fields.log is not None else reference_in(own, fields.response, options)
     no_marks = MARK_COLUMNS.keys() & named_columns(options)
 
     def answer(
@@ -263,6 +265,7 @@ def _answers(
             meta={**of_prompt, **marks, **position} or None,
             inline_reasoning=not (rendered and isinstance(response, str)),
             place=place,
+            reference=reference,
         )
 
     if fields.response is None:

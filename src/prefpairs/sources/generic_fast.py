@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from hashlib import sha256
-from typing import Annotated, Any
+from operator import attrgetter
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import NODEFAULT, UNSET, Meta, Raw, UnsetType, defstruct, field
@@ -33,17 +34,18 @@ from prefpairs.fields.field_names import (
 )
 from prefpairs.fields.guess_fields import Fields
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
+from prefpairs.fields.reference import column_code, reference_columns
 from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.fields.training_logs import TRAINING_LOGS, TrainingLog
-from prefpairs.model.candidate import Candidate, read_text
+from prefpairs.model.candidate import Candidate, Reference, read_text
 from prefpairs.model.identity import canonical_json, digest_prompt, digest_turn, group_of_prompt
-from prefpairs.model.json_codec import decode, decode_part, refuse_deeper
+from prefpairs.model.json_codec import decode, decode_part, finite, refuse_deeper
 from prefpairs.model.marks import COLUMNS as MARK_COLUMNS
 from prefpairs.model.marks import is_marked
 from prefpairs.model.message import RENDERED, Text, asks_something
 from prefpairs.model.number import LARGEST_SCORE, round_score
 from prefpairs.model.pair import OF_PAIRS
-from prefpairs.model.question_columns import COLUMNS, MEDIA, PACKED
+from prefpairs.model.question_columns import COLUMNS, MEDIA, PACKED, holds_something
 from prefpairs.model.tool_calls import number_calls
 from prefpairs.sources.base import FastReader, IndexedRow, Native
 from prefpairs.sources.detect import SOURCE_COLUMNS
@@ -59,6 +61,7 @@ _OF_SOURCES = frozenset(SOURCE_COLUMNS)
 """Columns by which another source may know a row, so only the general reader may read them."""
 
 _TOOLS = "tools"
+_REFERENCE = "reference"
 _Score = Annotated[float, Meta(ge=-LARGEST_SCORE, le=LARGEST_SCORE)]
 _NoTools = Annotated[list[Any], Meta(max_length=0)] | None
 _NoText = Annotated[str, Meta(max_length=0)]
@@ -80,6 +83,8 @@ def fast_reader_for(
     (score, weight), *more = fields.scores
     own = fields.prompt, fields.response, score
     read_already = replace(options, prompt=None, response=None, scores=())
+    if fields.log is None and options.group_by == "prompt":
+        read_already = replace(read_already, group_by="auto")  # rows of one's own name no task
     task = () if fields.log is None else fields.log.task_columns
     keys = len({*own, *task, _TOOLS}) == len(own) + len(task) + 1 and all(map(_is_column, own))
     if (
@@ -102,7 +107,7 @@ def fast_reader_for(
     like_the_sample |= {
         name: "anything" for name in options.ignore if _is_column(name) and name not in read_columns
     }
-    row_of = partial(_row_of, own, bool if judged else _Score, fields.log)
+    row_of = partial(_rows_of, own, bool if judged else _Score, fields.log)
     narrow = row_of(tuple(sorted(like_the_sample.items())), narrow=True)
     wide = narrow if strict else row_of(tuple(sorted(others.items())), narrow=False)
     plain = _FastReader(narrow, wide, fields.log, facts, of_chats=fields.prompt in CHATS)
@@ -131,6 +136,8 @@ def _other_columns(
             others |= _other_responses(fields, facts)
         if not options.scores:
             others |= _of_kind("score", facts)
+        for name in reference_columns(fields.response, options):
+            others.setdefault(name, f"{_REFERENCE} {column_code(name)}")
         if options.prompt is None and options.response is None:
             others |= dict.fromkeys(_of_logs(own), "missing")
     if fields.response == CONTENT:  # the row may be a message
@@ -225,16 +232,28 @@ _MAY_BE: dict[str, tuple[Any, Any]] = {
 """The type of a column that is only checked, and its default if it is missing."""
 
 
+class _Rows(NamedTuple):
+    """How rows are decoded."""
+
+    decode: Callable[[bytes], Any]
+    references: tuple[tuple[str, str], ...]
+    """The fields of references and their columns; the first counts."""
+    columns: bytes
+    """These columns."""
+    parts: Callable[[Any], Any]
+    """The prompt of a row, and what those columns hold."""
+
+
 @lru_cache
-def _row_of(
+def _rows_of(
     own: tuple[str, str, str],
     kind_of_score: Any,
     log: TrainingLog | None,
     others: tuple[tuple[str, str], ...],
     *,
     narrow: bool,
-) -> Callable[[bytes], Any]:
-    """A decoder of rows; a narrow one refuses all other columns, and is faster."""
+) -> _Rows:
+    """How rows are decoded; a narrow decoder refuses all other columns, and is faster."""
     prompt, response, score = own
     members: list[Any] = [
         ("prompt", Raw, field(name=prompt)),
@@ -245,11 +264,17 @@ def _row_of(
     for place, name in enumerate(() if log is None else log.task_columns):
         default = NODEFAULT if log is not None and name in log.columns else Raw(b"null")
         members.append((f"task_{place}", Raw, field(name=name, default=default)))
+    references: list[tuple[int, str, str]] = []
     for place, (name, may_be) in enumerate(others):
-        kind, default = _MAY_BE[may_be]
-        members.append((f"other_{place}", kind, field(name=name, default=default)))
+        kind, _, code = may_be.partition(f"{_REFERENCE} ")
+        references += [(int(code), f"other_{place}", name)] if code else []
+        type_of, default = _MAY_BE[kind or "anything"]
+        members.append((f"other_{place}", type_of, field(name=name, default=default)))
     row = defstruct("_Row", members, gc=False, kw_only=True, forbid_unknown_fields=narrow)
-    return msgspec.json.Decoder(row, dec_hook=_held_to).decode
+    decode = msgspec.json.Decoder(row, dec_hook=_held_to).decode
+    known = tuple((member, name) for _, member, name in sorted(references))
+    columns = ",".join(name for _, name in known).encode()
+    return _Rows(decode, known, columns, attrgetter("prompt", *(member for member, _ in known)))
 
 
 def _is_column(path: str) -> bool:
@@ -262,8 +287,8 @@ class _FastReader:
 
     def __init__(
         self,
-        narrow: Callable[[bytes], Any],
-        wide: Callable[[bytes], Any],
+        narrow: _Rows,
+        wide: _Rows,
         log: TrainingLog | None,
         facts: tuple[Fact, ...],
         *,
@@ -271,7 +296,7 @@ class _FastReader:
     ) -> None:
         self._facts = facts
         self._of_chats = of_chats
-        self._row_of = narrow
+        self._rows = narrow
         self._wide = wide
         self._log = log
         self._rendered = log is not None and log.always_rendered
@@ -287,7 +312,11 @@ class _FastReader:
             if row is None:
                 found.append(None)
                 continue
-            question = b"\0".join(self._question(row)) if self._log is not None else row.prompt
+            question = row.prompt
+            if self._log is not None:
+                question = b"\0".join(self._question(row))
+            elif self._rows.references:
+                question = self._rows.columns + b"\0".join(self._rows.parts(row))
             if question != last:  # rows of one prompt are often adjacent
                 last, short = question, sha256(question).digest()[:_SHORT]
             found.append((short, round_score(row.score), None, digest_turn(row.response, ""), ()))
@@ -305,7 +334,8 @@ class _FastReader:
         if not asks_something(prompt) or _ends_in_an_answer(prompt):
             return None
         words, meta = row.response, {RENDERED: True} if self._rendered else None
-        candidate = Candidate(group, prompt, words, round_score(row.score), meta=meta)
+        score, reference = round_score(row.score), self._reference(row)
+        candidate = Candidate(group, prompt, words, score, meta=meta, reference=reference)
         return RowOutcome([candidate], [1], facts=self._facts)
 
     def _question(self, row: Any) -> tuple[bytes, ...]:
@@ -317,13 +347,21 @@ class _FastReader:
             *(bytes(getattr(row, name)) for name in self._task_columns)
         )
 
+    def _reference(self, row: Any) -> Reference | None:
+        """The reference that counts."""
+        for member, column in self._rows.references:
+            given = bytes(getattr(row, member))
+            if given and holds_something(value := _value_of(given)):
+                return column, value
+        return None
+
     def _decoded(self, record: bytes) -> Any:
         """The decoded row; once a valid row has more columns, all use the wide decoder."""
         try:
-            return self._row_of(record)
+            return self._rows.decode(record)
         except msgspec.DecodeError:
-            row = self._wide(record)
-            self._row_of = self._wide
+            row = self._wide.decode(record)
+            self._rows = self._wide
             return row
 
     def _row(self, record: bytes) -> Any:
@@ -367,6 +405,11 @@ def _question_of(log: TrainingLog | None, given: bytes, *task_key: bytes) -> tup
     if task is None:
         return group_of_prompt(digest_prompt(prompt)), prompt
     return canonical_json(task).decode(), prompt
+
+
+@lru_cache(_FEW)
+def _value_of(given: bytes) -> Any:
+    return finite(decode_part(given, 1))
 
 
 def _ends_in_an_answer(prompt: Text) -> bool:

@@ -403,8 +403,8 @@ def test_too_many_bad_rows_fail_the_run(folder: Path) -> None:
 
 def test_two_readings_end_the_run_before_a_part_appears(folder: Path) -> None:
     """Contradicting rows in different files end the run; the hint is a command that works."""
-    first = [{"prompt": f"Q{n // 2}", "answer": f"{n}", "score": n % 2} for n in range(40)]
-    others = [{**row, "output": f"o{row['answer']}"} for row in first]
+    first = [{"prompt": f"Q{n // 2}", "answer": f"{n // 2}", "score": n % 2} for n in range(40)]
+    others = [{**row, "output": f"o{n}"} for n, row in enumerate(first)]
     for name, rows in (("a.jsonl", first), ("b.jsonl", others)):
         (folder / name).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     assert "some rows have" in refused(folder, "pair", "--order", "key", "a.jsonl", "b.jsonl")

@@ -1,8 +1,12 @@
 """The columns of candidates."""
 
+from collections.abc import Iterator
+from itertools import permutations
+
 import pytest
 
-from prefpairs.engine.store.candidate_columns import CandidateColumns
+from prefpairs.engine.store.candidate_columns import Block, CandidateColumns
+from prefpairs.errors import InputChanged
 from prefpairs.fields.make_candidate import TASK
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import (
@@ -149,7 +153,10 @@ def test_joined_block_by_block(size: int, monkeypatch: pytest.MonkeyPatch) -> No
         columns = CandidateColumns()
         columns.begin_file(0)
         for number, groups in rows:
-            answers = [ONE._replace(group=group, score=number / 10) for group in groups]
+            known = ("answer", number % 4) if number > 7 else None
+            answers = [
+                ONE._replace(group=group, score=number / 10, reference=known) for group in groups
+            ]
             columns.add_row(answers, 100 * number, number, number - before)
         return columns
 
@@ -161,10 +168,35 @@ def test_joined_block_by_block(size: int, monkeypatch: pytest.MonkeyPatch) -> No
         assert [*map(first.place, range(len(first)))] == [*map(whole.place, range(len(whole)))]
         assert [*map(first.rank, range(len(first)))] == [*map(whole.rank, range(len(whole)))]
         assert _keys_of(first) == _keys_of(whole)
+        groups = range(whole.groups)
+        assert first.references.of(groups) == whole.references.of(groups)
         for group in range(whole.groups):
             members = whole.members(group)
             assert first.members(group) == members
             assert first.question(members[0]) == whole.question(members[0])
+
+
+def test_references_in_any_order() -> None:
+    """The two marks that are kept of a group do not depend on the order of arrival."""
+    known = [("answer", "4"), ("target", "4"), ("answer", "5"), ("gold", "6"), ("gold", "4")]
+    orders = permutations([ONE._replace(reference=one) for one in known])
+    assert len({_columns(*order).references.of([0]) for order in orders}) == 1
+
+
+def test_blocks_that_end_with_an_error_leave_no_references() -> None:
+    """What they had of new groups is removed; group numbers will mean other groups."""
+    known = ONE._replace(reference=("answer", "4"))
+    columns, others = _columns(known), _columns(known._replace(group="h"), ONE)
+    others.references.add(0, 1)
+
+    def torn() -> Iterator[Block]:
+        yield from others.blocks()
+        raise InputChanged("r.jsonl")
+
+    with pytest.raises(InputChanged):
+        columns.join(torn(), 0)
+    columns.add_row([ONE._replace(group="i")], 0, 0, 0)
+    assert columns.references.of(range(2)) == _columns(known).references.of(range(2))
 
 
 def test_empty_index() -> None:

@@ -206,6 +206,7 @@ def test_what_a_worker_finds(tmp_path: Path) -> None:
         "lengths": 6 * 4,
         "slots": 0,
         "lines": 6 * 4,
+        "references": 0,
     }
 
 

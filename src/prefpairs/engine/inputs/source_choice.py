@@ -253,7 +253,8 @@ def named_paths(options: ReadOptions) -> list[tuple[str, str]]:
     named += [("--on", path) for path in options.on]
     named += [("--context", path) for path in options.context]
     if isinstance(options.group_by, tuple):
-        named += [("--group-by", group_key(word).path) for word in options.group_by]
+        words = (word for word in options.group_by if word not in ("prompt", "file"))
+        named += [("--group-by", group_key(word).path) for word in words]
     named += [("--keep", path) for path in options.keep]
     return named + [("--ignore", path) for path in options.ignore]
 

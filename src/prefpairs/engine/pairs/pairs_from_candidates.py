@@ -142,16 +142,18 @@ class PairsFromCandidates:
         with reading_inputs(plan.read, ledger, self._ready) as reader:
             coming = chain.from_iterable(candidates_of(given.rows) for given in reader.inputs())
             seen, constant = SeenGroups(), 0
+            facts = reader.formats.facts
             for key, run in groupby(coming, key=group_key):
                 group = CandidatesInMemory(run)
                 if seen.has(key):
                     label = group.fetch(0).origin.partition(":")[0]
                     raise BadInput(label, _APART, "sort by group, or omit --assume-grouped")
-                reader.formats.facts.check_answers(group.columns.constant_groups)
+                facts.check_answers(group.columns.constant_groups)
+                facts.check_references(group.mixed_references(), plan.read.options)
                 constant += group.columns.constant_groups()
                 numbers = pairs_of_groups(group, plan, ledger, range(1))
                 self._put(map(self._fetch_from(group), numbers), sink)
-            reader.formats.facts.check_answers(lambda: constant)  # rivals may come in later rows
+            facts.check_answers(lambda: constant)  # rivals may come in later rows
         self._put(self._ready.pairs(), sink)
 
     def _put(self, pairs: Iterable[Pair], sink: Sink) -> None:

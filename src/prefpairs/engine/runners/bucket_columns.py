@@ -110,6 +110,7 @@ def _add_candidates(
         lengths=taken("lengths"),
         slots=b"" if slots is None else array("I", map(slot, numbers)).tobytes(),
         lines=taken("lines"),
+        references=columns.references.of(group for _, group in groups),
     )
     if columns.task_of:
         tasks = ((place, columns.task_of.get(number)) for place, number in enumerate(numbers))

@@ -82,6 +82,10 @@ def _count_pairing(work: Work, phase: Phase, ledger: Ledger) -> list[Wrote]:
     if repeated:
         ledger.noticed["repeated_item_id"] += repeated
     facts.check_answers(lambda: sum(part.constant_groups for part in parts))
+    mixed = Counter[str]()
+    for part in parts:
+        mixed.update(part.mixed_references)
+    facts.check_references(mixed, plan.read.options)
     made = sum(part.pairs for part in parts)
     if may_flood(plan) and made > MOST_PAIRS:
         raise TooManyPairs(made, MOST_PAIRS)

@@ -37,6 +37,7 @@ class PairReceipt(msgspec.Struct, array_like=True):
     pairs: int
     """How many were made; stages may drop some of them."""
     constant_groups: int
+    mixed_references: dict[str, int]
     repeated_items: int
     groups_of_several_tasks: int
     wrote: Wrote
@@ -131,6 +132,7 @@ def pair_bucket(work: Work, phase: Phase, bucket: int) -> None:
         len(store.columns),
         made,
         store.columns.constant_groups(),
+        store.mixed_references(),
         store.compared.repeated_items,
         store.compared.groups_of_several_tasks,
         wrote,

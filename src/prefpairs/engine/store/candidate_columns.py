@@ -16,7 +16,9 @@ from operator import sub
 from typing import Any, NamedTuple
 
 from prefpairs.engine.native import digest_table, native_core
+from prefpairs.engine.store.group_references import GroupReferences
 from prefpairs.fields.make_candidate import TASK
+from prefpairs.fields.reference import mark_of
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import (
     DIGEST,
@@ -59,6 +61,8 @@ class Block(NamedTuple):
     lengths: bytes
     slots: bytes
     lines: bytes
+    references: bytes = b""
+    """The marks of the references in those groups; nothing if they have none."""
 
 
 def _grouped_alike(one: Candidate, other: Candidate) -> bool:
@@ -90,6 +94,7 @@ class CandidateColumns:
         self.keys = digest_table()
         """The key of each group."""
         self._questions = bytearray()
+        self.references = GroupReferences()
         self._last_question: tuple[int, Question] = -1, (b"", b"", b"")
         self._last_grouped: tuple[Candidate | None, int] = (None, 0)
         self._files: list[int] = []
@@ -116,7 +121,7 @@ class CandidateColumns:
             task = candidate.meta and candidate.meta.get(TASK)
             if task:  # only candidates whose group does not name their task have one
                 self.task_of[number] = int.from_bytes(digest("task", str(task).encode()))
-        self._group_of.extend(map(self.group_of, candidates))
+        self._group_of.extend(map(self.learn_group, candidates))
         self.scores.extend([candidate.score for candidate in candidates])
         self._digests += b"".join([digest_response(one.response) for one in candidates])
         self._indexes.extend([NO_INDEX if one.index is None else one.index for one in candidates])
@@ -143,6 +148,13 @@ class CandidateColumns:
             name = digest("name", candidate.group.encode())
             self._questions += name + prompt + (tools or _NO_DIGEST)
         self._last_grouped = candidate, group
+        return group
+
+    def learn_group(self, candidate: Candidate) -> int:
+        """The number of a candidate's group, which is to compete with these references, too."""
+        group = self.group_of(candidate)
+        if candidate.reference is not None:
+            self.references.add(group, mark_of(candidate.reference))
         return group
 
     def extend(
@@ -190,6 +202,7 @@ class CandidateColumns:
             if group == known:  # it is new
                 known += 1
                 self._questions += questions[QUESTION * place : QUESTION * (place + 1)]
+        self.references.join(groups, block.references)
         own_groups.extend(groups)
         self._join_candidates(block, own_groups, lines_before)
 
@@ -215,6 +228,7 @@ class CandidateColumns:
         """Remove everything after this many groups, candidates and slots."""
         self.keys.truncate(groups)
         del self._questions[QUESTION * groups :]
+        self.references.truncate(groups)
         del self._digests[DIGEST * candidates :]
         del self._slots[slots:]
         for column in (self.scores, self._indexes, self._offsets):
@@ -245,6 +259,7 @@ class CandidateColumns:
                 self._lengths[start:end].tobytes(),
                 self._slots[start:end].tobytes(),
                 self._lines[start:end].tobytes(),
+                self.references.of(range(sent, known)),
             )
             sent = known
 
@@ -337,6 +352,12 @@ class CandidateColumns:
             elif self.scores[number] != self.scores[other]:
                 rescored.add(group)
         return len(rescored - varied)
+
+    def may_have_pairs(self, group: int) -> bool:
+        """Whether a group has different answers, and different scores."""
+        members = self.members(group)
+        scores, answers = set(map(self.scores.__getitem__, members)), set(map(self.digest, members))
+        return min(len(scores), len(answers)) > 1
 
     # Candidates --------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ record file where it was found, and compared with its digests.
 """
 
 import io
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter
@@ -22,6 +23,7 @@ from prefpairs.engine.processes import processes_for
 from prefpairs.engine.store.candidate_columns import CandidateColumns
 from prefpairs.engine.store.index_lines import IndexWorkers, LineIndexer
 from prefpairs.errors import InputChanged
+from prefpairs.fields.reference import repeats_answer
 from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.files.fetch_records import Cache, CopiedRows, RecordFetcher, RecordFile
 from prefpairs.files.lines import Record, byte_ranges, lines_between
@@ -84,6 +86,18 @@ class Candidates:
                 raise InputChanged(chosen.origin.rpartition(":")[0])
             self._confirm(better, chosen, worse)
         return make_pair(chosen, rejected, digests)
+
+    def mixed_references(self) -> dict[str, int]:
+        """How many groups would have pairs of answers to different references, by their columns.
+
+        Columns that repeat all the answers of a group are no references.
+        """
+        found = Counter[str]()
+        for group, names in self.columns.references.that_differ():
+            if self.columns.may_have_pairs(group):
+                members = map(self.fetch, self.columns.members(group))
+                found[",".join(names)] += not all(map(repeats_answer, members))
+        return +found
 
     def _confirm(self, number: int, candidate: Candidate, alike: int) -> None:
         """Raise InputChanged if a fetched candidate has another prompt or tools than indexed.
@@ -160,7 +174,10 @@ class CandidateStore(Candidates):
                     self._index_records(given, core, given.records, reader, attrgetter("offset"))
                 else:
                     self._index_lines(given, groups, reader)
-            reader.formats.facts.check_answers(self.columns.constant_groups)
+            facts, columns = reader.formats.facts, self.columns
+            facts.check_answers(columns.constant_groups)
+            if not self._plan.options.across_prompts:
+                facts.check_references(self.mixed_references(), self._plan.read.options)
         for core in self._cores.values():
             core.begin()
 
