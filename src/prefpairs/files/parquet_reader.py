@@ -21,7 +21,7 @@ from prefpairs.files.arrow_values import (
 )
 from prefpairs.files.input_file import Input, too_much
 from prefpairs.files.lines import json_line
-from prefpairs.model.memory_guard import LIMITED, guarded_dumps, memory_taken
+from prefpairs.model.memory_guard import LIMITED, memory_taken
 from prefpairs.optional_libraries import missing_library
 
 _BATCH, _BATCH_BYTES, _BATCH_VALUES = 128, 1 << 24, 1 << 20
@@ -121,8 +121,8 @@ def _lines_of(parts: Iterator[Any], chats: list[str], room: int, source: Input) 
             for row in rows:
                 for name in chats:
                     row[name] = _unpacked(row[name])
-            # orjson crashes if a limit leaves it no memory, and there is one now
-            return [json_line(row, guarded_dumps) for row in rows]
+            # not by orjson, which crashes if a limit leaves it no memory: there is one now
+            return [json_line(row) for row in rows]
     return []
 
 

@@ -92,8 +92,7 @@ def _weight_outside_strings(line: bytes, most: int) -> int:
     return found
 
 
-def guarded_dumps(value: Any, default: None = None, option: int | None = None) -> bytes:
-    """The JSON of a value; raises MemoryError where orjson would crash for want of memory."""
+def _guarded_dumps(value: Any, default: None = None, option: int | None = None) -> bytes:
     buffer = 1 << _buffer_size(value).bit_length()  # it doubles until everything fits
     require(buffer + min(buffer // 2, _LARGEST_COPIED))
     return orjson.dumps(value, default, option)
@@ -118,4 +117,4 @@ def _buffer_size(value: Any) -> int:
     return written + most
 
 
-dumps = guarded_dumps if LIMITED else orjson.dumps
+dumps = _guarded_dumps if LIMITED else orjson.dumps
