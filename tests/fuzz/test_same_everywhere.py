@@ -164,7 +164,9 @@ def test_workers(kind: str) -> None:
     row = SOUND[kind]
     sound = [row.replace(b"Q?", b"Q%d?" % (number // 3)) for number in range(300)]
     with inside(**{"rows.jsonl": b"\n".join([*sound, hostile(kind, 1)])}):
-        words = ("rows.jsonl", "--summary", "counts.json", "--on-error", "skip")
+        words = ["rows.jsonl", "--summary", "counts.json", "--on-error", "skip"]
+        if kind == "candidates":  # some of the others have different references
+            words += ["--group-by", "group"]
         results = []
         for number in ("1", "2", "5"):
             ran = run("pair", *words, "--workers", number, output="pairs.jsonl")

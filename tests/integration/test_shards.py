@@ -108,9 +108,14 @@ sys.exit(code)
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_small_files_are_opened_once(command: str, tmp_path: Path) -> None:
-    """Each small file is opened once, whatever is read later; `stats` opens the first one again."""
+    """Each small file is opened once, whatever is read later; `stats` opens the first one again.
+
+    Files of one size are opened once more, to see whether one is a copy of the other.
+    """
     pairs = command.split(maxsplit=1)[0] not in ("pair", "extract", "stats")
-    _write(tmp_path / "shards", 30, 4, pairs=pairs)
+    folder = Path(_write(tmp_path / "shards", 30, 4, pairs=pairs))
+    for number, path in enumerate(sorted(folder.iterdir())):
+        path.write_bytes(path.read_bytes() + b"\n" * number * 100)
     words = [sys.executable, "-c", OPENS, *command.split(), "-q", "shards"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"31" if command == "stats" else b"30")

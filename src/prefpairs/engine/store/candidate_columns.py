@@ -121,7 +121,7 @@ class CandidateColumns:
             task = candidate.meta and candidate.meta.get(TASK)
             if task:  # only candidates whose group does not name their task have one
                 self.task_of[number] = int.from_bytes(digest("task", str(task).encode()))
-        self._group_of.extend(map(self.learn_group, candidates))
+        self._group_of.extend(map(self.group_of, candidates))
         self.scores.extend([candidate.score for candidate in candidates])
         self._digests += b"".join([digest_response(one.response) for one in candidates])
         self._indexes.extend([NO_INDEX if one.index is None else one.index for one in candidates])
@@ -134,25 +134,23 @@ class CandidateColumns:
         self._slots.extend(repeat(0, number - len(self._slots)))
 
     def group_of(self, candidate: Candidate) -> int:
-        """The number of a candidate's group, which is added if it is new.
+        """The number of a candidate's group, which is added if it is new, with its reference.
 
         The candidates of a row often share prompt and tools; these are digested only once.
         """
         last, group = self._last_grouped
-        if last is not None and candidate.prompt is last.prompt and _grouped_alike(candidate, last):
-            return group
-        prompt, tools = digest_prompt(candidate.prompt), digest_tools(candidate.tools)
-        key = digest_group(candidate.group, prompt, tools)
-        group = self.keys.number_of(key)
-        if QUESTION * group == len(self._questions):  # the group is new
-            name = digest("name", candidate.group.encode())
-            self._questions += name + prompt + (tools or _NO_DIGEST)
-        self._last_grouped = candidate, group
-        return group
-
-    def learn_group(self, candidate: Candidate) -> int:
-        """The number of a candidate's group, which is to compete with these references, too."""
-        group = self.group_of(candidate)
+        if (
+            last is None
+            or candidate.prompt is not last.prompt
+            or not _grouped_alike(candidate, last)
+        ):
+            prompt, tools = digest_prompt(candidate.prompt), digest_tools(candidate.tools)
+            key = digest_group(candidate.group, prompt, tools)
+            group = self.keys.number_of(key)
+            if QUESTION * group == len(self._questions):  # the group is new
+                name = digest("name", candidate.group.encode())
+                self._questions += name + prompt + (tools or _NO_DIGEST)
+            self._last_grouped = candidate, group
         if candidate.reference is not None:
             self.references.add(group, mark_of(candidate.reference))
         return group

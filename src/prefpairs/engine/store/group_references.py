@@ -11,6 +11,7 @@ _MARK = 8
 class GroupReferences:
     """The least mark in each group, and the largest one in the few groups that have several.
 
+    >>> from prefpairs.fields.reference import mark_of
     >>> references = GroupReferences()
     >>> references.add(0, mark_of(("answer", "4")))
     >>> references.add(0, mark_of(("target", "4")))

@@ -180,7 +180,7 @@ class LineIndexer:
             asked = None if reading is None else reading.kept[0]
         if asked is None:
             return False
-        self._groups[question] = self._columns.learn_group(asked)
+        self._groups[question] = self._columns.group_of(asked)
         return True
 
     def _add_scanned(
