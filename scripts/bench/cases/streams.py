@@ -14,8 +14,8 @@ from bench.race import Contender
 from bench.results import Claim, Finding
 from bench.setting import PEERS, Setting, warm
 
-PIPE, GZIP, EXTRACT = "cat FILE | prefpairs", "prefpairs FILE.gz", "extract FILE | prefpairs"
-UNPACKED = f"gzip -dc FILE.gz | {LOOP}"
+PIPE, EXTRACT, GZIP = "prefpairs behind cat", "prefpairs behind extract", "prefpairs FILE.gz"
+UNPACKED = f"{LOOP} behind gzip -dc"
 
 
 def streams(setting: Setting) -> Finding:
@@ -40,7 +40,7 @@ def streams(setting: Setting) -> Finding:
     bounds = [(PIPE, LOOP, 1.2), (GZIP, UNPACKED, 1.0)]
     claims = [
         Claim(
-            what=f"CPU of `{name}`, against `{other}`",
+            what=f"CPU of {name}, against {other}",
             value=costs[name].cpu / costs[other].cpu,
             bound=most,
             unit="x",
