@@ -5,7 +5,8 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 
-from prefpairs.errors import BadInput, NotJson
+from prefpairs.errors import BadInput, FileError, NotJson
+from prefpairs.files.file_system import head_of
 from prefpairs.files.input_file import Input
 from prefpairs.files.lines import Record, json_line, lines_in, record_of, what_allows
 from prefpairs.model.json_codec import decode
@@ -43,9 +44,9 @@ def rows_of_document(stream: io.BufferedIOBase, source: Input, path: str) -> Ite
 
 
 def is_one_document(path: str, most: int) -> bool:
-    """Whether a file has one JSON object and nothing else, and is no longer than this."""
-    with suppress(OSError, NotJson), open(path, "rb") as file:
-        content = file.read(most + 1)
+    """Whether a regular file has one JSON object and nothing else, no longer than this."""
+    with suppress(FileError, NotJson):
+        content = head_of(path, most + 1)
         return len(content) <= most and isinstance(decode(content), dict)
     return False
 
