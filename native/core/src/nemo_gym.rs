@@ -360,7 +360,7 @@ impl Reader {
             kept.push_str(if row.moved { "" } else { given });
         }
         if !row.moved {
-            self.recent.add(row.asked, Question { group: 0, calls }); // nobody asks for its group
+            self.recent.add(row.asked, Question { group: 0, calls }); // its group is never asked for
         }
         self.last = last;
         Ok(())

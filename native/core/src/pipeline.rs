@@ -95,7 +95,7 @@ impl<W, J, T> Iterator for Pipeline<W, J, T> {
 }
 
 impl<W, J, T> Drop for Pipeline<W, J, T> {
-    /// Jobs that nobody began are left undone.
+    /// Jobs that have not begun are dropped.
     fn drop(&mut self) {
         let mut state = self.shared.state();
         state.jobs.clear();

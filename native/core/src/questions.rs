@@ -90,7 +90,7 @@ impl Questions {
     }
 }
 
-/// Take a lock. A panic ends the run, whoever held it.
+/// Take a lock, even one that a panic has poisoned: a panic ends the run anyway.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -17,7 +17,6 @@ from prefpairs.errors import BadRecord, FileError, InputChanged
 from prefpairs.files.file_stamps import TICK
 from prefpairs.files.file_system import BUFFER, errors_named, held_signals, temporary_folder
 from prefpairs.files.input_file import Input
-from prefpairs.files.lines import Record
 from prefpairs.files.open_input import fingerprint
 
 _MOST_OPEN = 16
@@ -129,27 +128,11 @@ class Spool:
             self._file.close()
 
 
-class CopiedRows:
-    """The rows of an input that cannot be read twice, in a spool that such inputs share."""
-
-    def __init__(self, label: str, spool: Spool) -> None:
-        self.label = label
-        self.append = spool.append
-        self.open = spool.open
-        self.flush = spool.flush
-        self.check = spool.check
-        self.close = spool.close
-
-    def copy(self, record: Record) -> int:
-        """Write a row and return where it is."""
-        return self.append(record.data)
-
-
 class RecordFiles:
     """All record files of a run by number, with a bounded number of open descriptors."""
 
     def __init__(self) -> None:
-        self._files: list[RecordFile | Spool | CopiedRows] = []
+        self._files: list[RecordFile | Spool] = []
         self._open: OrderedDict[int, int] = OrderedDict()
         self._held: dict[int, tuple[RecordFile, bytes]] = {}
         self._size_held = 0
@@ -158,7 +141,7 @@ class RecordFiles:
         few = allowed if allowed != resource.RLIM_INFINITY else _MOST_OPEN * _SHARE_OPEN
         self._most_open = max(1, min(_MOST_OPEN, few // _SHARE_OPEN))
 
-    def add(self, file: RecordFile | Spool | CopiedRows) -> int:
+    def add(self, file: RecordFile | Spool) -> int:
         """Add a file and return its number."""
         number = len(self._files)
         self._files.append(file)
@@ -268,9 +251,14 @@ class RecordFetcher(Generic[T]):
         self.source = self._files.source
         """Where the records of a file are: all its bytes, or a descriptor."""
 
-    def add(self, file: RecordFile | CopiedRows | Spool, read: Callable[[bytes], T]) -> int:
-        """Add a file whose records are read so, and return its number."""
-        self._readers.append(_Reader(file.label, read))
+    def add(
+        self, file: RecordFile | Spool, read: Callable[[bytes], T], label: str | None = None
+    ) -> int:
+        """Add a file whose records are read so, and return its number.
+
+        `label` is where they came from, if the file holds copies of them.
+        """
+        self._readers.append(_Reader(label or file.label, read))
         return self._files.add(file)
 
     def spool(self, folder: str | None) -> Spool:
@@ -308,3 +296,5 @@ class RecordFetcher(Generic[T]):
     def __exit__(self, *_: object) -> None:
         """Close all files."""
         self._files.close()
+        if self._spool is not None:  # nothing may have been copied
+            self._spool.close()

@@ -1,8 +1,7 @@
 """lm-eval: a line of `samples_*.jsonl` is a document, what a model answered, and metrics.
 
 A metric is for what a filter made of all repeats of a document. It is the score of an answer only
-if there is one answer, if the filter takes the first one, or if the metric has a value for
-each.
+if there is one answer, if the filter takes the first one, or if the metric has a value for each.
 """
 
 from collections.abc import Sequence

@@ -15,7 +15,7 @@ from prefpairs.engine.pairs.pairs_from_trainer_rows import unwrap
 from prefpairs.errors import InputChanged, PrefpairsError
 from prefpairs.fields.pair_row import PairRowOutcome, read_pair, read_pair_fast
 from prefpairs.files import lines as input_lines
-from prefpairs.files.fetch_records import CopiedRows, RecordFetcher, RecordFile
+from prefpairs.files.fetch_records import RecordFetcher, RecordFile, Spool
 from prefpairs.files.input_file import Input
 from prefpairs.files.line_blocks import LineBlock, line_blocks, record_blocks
 from prefpairs.files.lines import Record
@@ -59,10 +59,10 @@ Readings = Iterator[tuple[Record, PairRowOutcome]]
 
 
 class _File(NamedTuple):
-    """The number of an input among the record files; copies if it cannot be read twice."""
+    """The number of an input among the record files; a spool if it cannot be read twice."""
 
     number: int
-    copies: CopiedRows | None
+    spool: Spool | None
 
 
 def pair_readings(rows: Rows, ledger: Ledger) -> Iterator[tuple[Input, Readings]]:
@@ -215,7 +215,7 @@ class PairsFromFiles:
         kinds, columns = bytes(len(rows.lines)), []
         if core is not None:
             kinds, *columns = core.index(rows.lines, min(LIGHT, source.limits.line))
-        enough = _KNOWN if file.copies is None else _COPIED  # others are written anew to a spool
+        enough = _KNOWN if file.spool is None else _COPIED  # others are written anew to a spool
         for known, run in groupby(range(len(rows.lines)), lambda slot: kinds[slot] >= enough):
             slots = [*run]
             if known:
@@ -262,13 +262,13 @@ class PairsFromFiles:
     def _entry(self, record: Record, reading: PairRowOutcome, file: _File) -> IndexedPair:
         """What is known of a pair that Python has read."""
         pair, line = reading.pair, record.data
-        if file.copies is not None:
+        if file.spool is not None:
             line = pair_line(pair)
         number = self._ledger.rows_read
         place = self._place(number, record.offset, line, file)
         entry = entry_of(reading, number, place, len(line))
         self._at_hand[place] = pair
-        if self._keep == "lines" and (file.copies is not None or _as_written(line, pair)):
+        if self._keep == "lines" and (file.spool is not None or _as_written(line, pair)):
             marked = pair.meta and any(marks_of(pair.meta))  # marks are counted when it is written
             return entry._replace(line_crc=0 if marked else crc32(line))
         return entry
@@ -277,8 +277,8 @@ class PairsFromFiles:
         """Where a pair is found again: by its number, if only the current block can be."""
         if self._keep == "nothing":
             return number
-        if file.copies is not None:
-            offset = file.copies.append(line)
+        if file.spool is not None:
+            offset = file.spool.append(line)
         return file.number << FILE_SHIFT | offset
 
     def put_all(self, sink: Sink) -> None:
@@ -338,14 +338,14 @@ class PairsFromFiles:
         return lines
 
     def _file(self, source: Input, opened: OpenInput) -> _File:
-        """An input among the record files; copies of its rows if it cannot be read twice."""
+        """An input among the record files; a spool of its rows if it cannot be read twice."""
         if self._keep in ("nothing", "places"):
             return _File(0, None)
         if opened.seekable:
             file = RecordFile(source, opened.seen, opened.content)
             return _File(self._records.add(file, reader_of(self._rows.plan.dialect)), None)
-        copies = CopiedRows(source.label, self._records.spool(self._temp_dir))
-        return _File(self._records.add(copies, read_pair), copies)
+        spool = self._records.spool(self._temp_dir)
+        return _File(self._records.add(spool, read_pair, source.label), spool)
 
 
 def _near_each_other(pairs: PairColumns, slots: Sequence[int]) -> Iterator[list[int]]:

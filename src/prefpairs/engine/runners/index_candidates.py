@@ -203,16 +203,16 @@ def _index_rows(work: Work, piece: Piece, quarantine: str | None, spool: LineSpo
         columns.begin_file(0)
         how, source, first = given.format.how, given.source, next(given.records, None)
         records = given.records if first is None else chain([first], given.records)
-        copied = first is not None and not first.member and core_for(how) is not None
-        if copied:
+        core = None if first is None or first.member else core_for(how)
+        if core is not None:
             indexer = LineIndexer(how, source, columns, {}, reader)
-            indexer.index_records(records, lambda record: spool.append(record.data))
+            indexer.index_records(core, records, lambda record: spool.append(record.data))
         else:
             for candidate in candidates_of(reader.read_rows(records, how, source.label)):
                 line = candidate_line(candidate)
                 columns.add_row([candidate], spool.append(line), len(line), 0)
         settle(reader)
-    return _Indexed(reader, given, columns, 0, 0, copied)
+    return _Indexed(reader, given, columns, 0, 0, copied=core is not None)
 
 
 def settle(reader: CandidateReader) -> None:

@@ -93,19 +93,19 @@ class BucketStore(CandidateStore):
         self._numbers[key] = len(self._numbers)
         path = self._work.folder.at(f"{step_name(self._phase.first, step)}/{SPOOL}")
         if not own:
-            self.columns.begin_file(self.records.add(_spooled(path, path), read_candidate))
+            self.columns.begin_file(self.records.add(_spooled(path), read_candidate))
             return
         with opened_piece(self._work, piece, Ledger()) as (_, given):
             if piece.lines:
                 self.begin_file(given)
             else:
-                self.add_file(_spooled(path, given.source.label), given.format.how)
+                self.add_file(_spooled(path), given.format.how, given.source.label)
 
 
-def _spooled(path: str, label: str) -> RecordFile:
-    """The spool of a step, whose rows come from the file with this label."""
+def _spooled(path: str) -> RecordFile:
+    """The spool of a step."""
     with errors_named(path):
-        return RecordFile(Input(path, label), os.stat(path))
+        return RecordFile(Input(path, path), os.stat(path))
 
 
 def pair_bucket(work: Work, phase: Phase, bucket: int) -> None:

@@ -25,7 +25,7 @@ from prefpairs.engine.store.index_lines import IndexWorkers, LineIndexer
 from prefpairs.errors import InputChanged
 from prefpairs.fields.reference import repeats_answer
 from prefpairs.fields.row_outcome import RowOutcome
-from prefpairs.files.fetch_records import Cache, CopiedRows, RecordFetcher, RecordFile
+from prefpairs.files.fetch_records import Cache, RecordFetcher, RecordFile, Spool
 from prefpairs.files.lines import Record, byte_ranges, lines_between
 from prefpairs.files.open_input import InputErrorsNamed
 from prefpairs.ledger import Ledger
@@ -186,11 +186,12 @@ class CandidateStore(Candidates):
 
         Each member of an archive becomes a record file, because its name is in the origins.
         """
-        label, rows = given.source.label, given.records
-        for name, records in groupby(rows, lambda record: record.within(label)):
-            copies = CopiedRows(name, self.records.spool(self._plan.temp_dir))
-            core = self.add_file(copies, given.format.how)
-            self._index_records(given, core, records, reader, copies.copy)
+        label, spool = given.source.label, self.records.spool(self._plan.temp_dir)
+        for name, records in groupby(given.records, lambda record: record.within(label)):
+            core = self.add_file(spool, given.format.how, name)
+            self._index_records(
+                given, core, records, reader, lambda record: spool.append(record.data)
+            )
             if reader.rows.at_limit:
                 break
 
@@ -206,7 +207,7 @@ class CandidateStore(Candidates):
         how, source = given.format.how, given.source
         if core is not None and self._plan.read.limit is None:
             indexer = LineIndexer(how, source, self.columns, {}, reader)
-            indexer.index_records(records, place_of)
+            indexer.index_records(core, records, place_of)
             return
         for record, reading, _ in reader.read_rows(records, how, source.label):
             length = len(record.data)
@@ -260,9 +261,11 @@ class CandidateStore(Candidates):
         file = RecordFile(given.source, given.opened.seen, given.opened.content)
         return self.add_file(file, given.format.how)
 
-    def add_file(self, file: RecordFile | CopiedRows, how: RecordReader) -> Core | None:
-        """Add a record file with rows of inputs; the candidates that follow come from it."""
-        number = self.records.add(file, how.read)
+    def add_file(
+        self, file: RecordFile | Spool, how: RecordReader, label: str | None = None
+    ) -> Core | None:
+        """Add an input, or a copy of its rows; the candidates that follow come from it."""
+        number = self.records.add(file, how.read, label)
         self.columns.begin_file(number)
         core = core_for(how, self._cores)
         if core is not None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self, cast
 
 from prefpairs.engine.inputs.candidate_reader import CandidateInput, CandidateReader
 from prefpairs.engine.inputs.row_reader import Rows
-from prefpairs.engine.native import core_for
+from prefpairs.engine.native import Core, core_for
 from prefpairs.engine.processes import Counter, Process, counts_for, send, start_processes
 from prefpairs.engine.store.candidate_columns import Block, CandidateColumns
 from prefpairs.fields.cross_row_facts import Fact
@@ -116,7 +116,7 @@ class LineIndexer:
             def record_at(place: int) -> Record:
                 return record_of(numbers[place], offsets[place], lines[place], self._longest)
 
-            self._index_with_core(lines, offsets, numbers[0], record_at)
+            self._index_with_core(self._core, lines, offsets, numbers[0], record_at)
             return
         fast_reader = self._how.fast_reader
         light = lines
@@ -136,7 +136,9 @@ class LineIndexer:
             start = place + 1
         self._add_scanned(scanned[start:], offsets[start:], numbers[start:])
 
-    def index_records(self, records: Iterator[Record], place_of: Callable[[Record], int]) -> None:
+    def index_records(
+        self, core: Core, records: Iterator[Record], place_of: Callable[[Record], int]
+    ) -> None:
         """Index records by the native core, which are found again at these places."""
         ledger = self._reader.ledger
         before = ledger.rows_read
@@ -144,27 +146,27 @@ class LineIndexer:
             for run in runs_of(block):
                 lines = [record.data if record.whole else b"" for record in run]
                 places = [place_of(record) for record in run]
-                self._index_with_core(lines, places, run[0].number, run.__getitem__)
+                self._index_with_core(core, lines, places, run[0].number, run.__getitem__)
                 self._reader.formats.look_for_paths_in(lines)
         ledger.add_rows(self._label, ledger.rows_read - before)
 
     def _index_with_core(
         self,
+        core: Core,
         lines: list[bytes],
         places: list[int],
         first: int,
         record_at: Callable[[int], Record],
     ) -> None:
         """Index consecutive records, of which the first one has this number."""
-        assert self._core is not None
-        for found in self._core.index(lines, places, self._light):
+        for found in core.index(lines, places, self._light):
             if isinstance(found, int):
                 self._add_any(record_at(found), places[found])
             else:
                 before = len(self._columns)
                 columns, rows, noticed, items = found
                 block = Block(*columns)
-                self._columns.add_block(block, self._core.groups, first)
+                self._columns.add_block(block, core.groups, first)
                 candidates = len(self._columns) - before
                 self._reader.count_scanned(rows, self._how, candidates, noticed, items)
 
