@@ -61,7 +61,8 @@ def told(line: bytes, options: ReadOptions) -> Any:
 
 def accepted(line: bytes, options: ReadOptions = READINGS[0][0], sample: Row = SAMPLE) -> bool:
     """Whether the fast reader can read a row; if so, its result equals the general reader's."""
-    short = opened(options, sample).fast_reader
+    how = opened(options, sample)
+    short = how.fast_reader
     assert short
     (scanned,) = short.index_rows([line])
     plain = short.read(line)
@@ -73,7 +74,7 @@ def accepted(line: bytes, options: ReadOptions = READINGS[0][0], sample: Row = S
     assert isinstance(whole, RowOutcome), whole
     assert repr(whole.kept) == repr(plain.kept)
     assert (whole.places, whole.lost, whole.noticed) == ([1], [], [])
-    assert {*whole.facts} <= {*short.facts}
+    assert {*whole.facts} <= {*how.facts}
     assert source_of(line) == GENERIC
     digest = digest_response(candidate.response)
     assert scanned[1:] == (candidate.score, candidate.index, digest, ())

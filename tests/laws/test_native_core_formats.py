@@ -115,8 +115,7 @@ def generic_known(line: bytes, options: ReadOptions, sample: Row) -> bool:
     is_known = known_by(core(how), line, reading)
     if is_known:
         assert reading is not None
-        assert how.fast_reader is not None
-        assert {*reading.facts} <= {*how.fast_reader.facts}
+        assert {*reading.facts} <= {*how.facts}
         assert source_of(line) == "generic"
     return is_known
 

@@ -39,8 +39,6 @@ class FastReader(NamedTuple):
     read: Callable[[bytes], RowOutcome | None]
     read_question: Callable[[bytes], Candidate | None] | None = None
     """A candidate with the question of an indexed row and no answer; faster than `read`."""
-    facts: tuple[tuple[str, ...], ...] = ()
-    """The facts that each of these rows shows."""
 
 
 class RecordReader(NamedTuple):
@@ -50,6 +48,8 @@ class RecordReader(NamedTuple):
     notes: tuple[str, ...] = ()
     fast_reader: FastReader | None = None
     native: Native | None = None
+    facts: tuple[tuple[str, ...], ...] = ()
+    """The facts that each row shows which the fast reader or the core reads."""
 
 
 class Source(NamedTuple):

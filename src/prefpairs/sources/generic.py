@@ -72,7 +72,7 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
             found_fast = fast_reader_for(row, fields, options, facts)
             if found_fast is not None and found_fast[0].read(record):
                 fast_reader, native = found_fast
-                return RecordReader(read, fast_reader=fast_reader, native=native)
+                return RecordReader(read, fast_reader=fast_reader, native=native, facts=facts)
     return RecordReader(read)
 
 

@@ -111,7 +111,7 @@ def fast_reader_for(
     narrow = row_of(tuple(sorted(like_the_sample.items())), narrow=True)
     wide = narrow if strict else row_of(tuple(sorted(others.items())), narrow=False)
     plain = _FastReader(narrow, wide, fields.log, facts, of_chats=fields.prompt in CHATS)
-    found = FastReader(plain.index_rows, plain.read, facts=facts)
+    found = FastReader(plain.index_rows, plain.read)
     if fields.log is not None or options.ignore:
         return found, None
     own_columns = dict(zip(own, ("prompt", "response", "score"), strict=True))

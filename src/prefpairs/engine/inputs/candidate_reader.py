@@ -119,8 +119,7 @@ class CandidateReader:
         items: bytes = b"",
     ) -> None:
         """Count rows that the fast reader or the native core has read; no candidate was lost."""
-        if how.fast_reader is not None:
-            self.formats.facts.add(how.fast_reader.facts)
+        self.formats.facts.add(how.facts)
         self.ledger.rows_read += rows
         self.ledger.rows_used += rows
         self.ledger.candidates_found += candidates
