@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::block::{Columns, Group};
+use crate::digest_table::DigestTable;
 use crate::fingerprint::Fingerprints;
 use crate::identity::Digest;
 
@@ -30,8 +31,15 @@ pub struct Questions {
 #[derive(Default)]
 struct Shared {
     fingerprints: Fingerprints,
-    known: [Mutex<HashMap<Digest, Question>>; TABLES],
+    known: [Mutex<Known>; TABLES],
     groups: Mutex<Groups>,
+}
+
+/// Questions by the numbers of their fingerprints.
+#[derive(Default)]
+struct Known {
+    fingerprints: DigestTable,
+    questions: Vec<Question>,
 }
 
 #[derive(Default)]
@@ -49,15 +57,19 @@ impl Questions {
     }
 
     pub fn find(&self, fingerprint: &Digest) -> Option<Question> {
-        self.table(fingerprint).get(fingerprint).copied()
+        let table = self.table(fingerprint);
+        let number = table.fingerprints.find(fingerprint)?;
+        table.questions.get(number as usize).copied()
     }
 
     /// Add a question, unless another thread has done so meanwhile.
     pub fn add(&self, fingerprint: Digest, group: Group, calls: u32) -> Question {
         let mut table = self.table(&fingerprint);
-        *table
-            .entry(fingerprint)
-            .or_insert_with(|| Question { group: self.add_group(group), calls })
+        let number = table.fingerprints.number_of(fingerprint) as usize;
+        if number == table.questions.len() {
+            table.questions.push(Question { group: self.add_group(group), calls });
+        }
+        table.questions[number]
     }
 
     /// Add a group whose question will not be found again.
@@ -85,7 +97,7 @@ impl Questions {
         }
     }
 
-    fn table(&self, fingerprint: &Digest) -> MutexGuard<'_, HashMap<Digest, Question>> {
+    fn table(&self, fingerprint: &Digest) -> MutexGuard<'_, Known> {
         locked(&self.shared.known[usize::from(fingerprint[0]) % TABLES])
     }
 }

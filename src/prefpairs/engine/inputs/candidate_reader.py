@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from prefpairs.engine.inputs.row_reader import Rows, reading_rows
 from prefpairs.engine.inputs.source_choice import Format, Formats
+from prefpairs.engine.native import digest_table
 from prefpairs.errors import TwoReadings
 from prefpairs.fields.make_candidate import TASK
 from prefpairs.fields.row_outcome import RowOutcome
@@ -20,6 +21,7 @@ from prefpairs.model.identity import DIGEST
 from prefpairs.model.pair import Pair
 from prefpairs.plan import ReadPlan
 from prefpairs.sources.base import RecordReader
+from prefpairs.stages.digest_table import DigestTable
 
 _NOTHING: Mapping[str, int] = {}
 
@@ -67,7 +69,7 @@ class CandidateReader:
     pairs: PairReceiver | None = None
     ledger: Ledger = field(init=False)
     formats: Formats = field(init=False)
-    items: set[bytes] = field(default_factory=set)
+    items: DigestTable = field(default_factory=digest_table)
     """What identifies rows that should not occur twice."""
     task_of: dict[str, str] = field(default_factory=dict)
     """The first task of each group that does not name its task."""
@@ -170,9 +172,9 @@ class CandidateReader:
                 self.groups_of_several_tasks.add(candidate.group)
 
     def _count_item(self, item: bytes) -> None:
-        if item in self.items:
+        known = len(self.items)
+        if self.items.number_of(item) < known:
             self.ledger.noticed["repeated_item_id"] += 1
-        self.items.add(item)
 
     def _pass_on_pairs(self, reading: RowOutcome, origin: str) -> None:
         if self.pairs is not None:
