@@ -189,7 +189,7 @@ NO_SIZE: dict[str, str] = {
     "engine.pairs.pairs_from_files._COPIED": _FORM,
     "engine.pairs.pairs_from_files._SCORES": _FORM,
     "engine.rehearse": "how long a rehearsal is",
-    "engine.store.group_references._MARK": _FORM,
+    "engine.store.group_marks.MARK": _FORM,
     "fields.reference": _FORM,
     "errors": _SHOWN,
     "files.pipe_spool._STDIN": "a descriptor",

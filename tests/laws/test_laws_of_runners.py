@@ -456,6 +456,31 @@ def test_references_that_differ_between_steps(column: str, engine: str, tmp_path
         assert in_steps(decided, tmp_path, engine, ("1KB", 3)) == locally(decided, tmp_path, engine)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_tasks_that_grouping_joins_between_steps(engine: str, tmp_path: Path) -> None:
+    """The pairs, with their tasks, and the note on groups of several tasks are those of one run."""
+    asked = ((f"Q{at % 20}", f"A{at}", at % 7, at // 45 + at % 3) for at in range(90))
+    rows = [gym_rollout(*row) for row in asked]
+    write_lines(tmp_path / "a.jsonl", rows[:50])
+    write_lines(tmp_path / "b.jsonl", rows[50:])
+    words = [*PAIR, "--group-by", "prompt", "a.jsonl", "b.jsonl"]
+    expected = locally(words, tmp_path, engine)
+    assert "--group-by put answers to different tasks together" in str(expected)
+    assert in_steps(words, tmp_path, engine, ("2KB", 3)) == expected
+
+
+def gym_rollout(prompt: str, answer: str, reward: float, task: int) -> dict[str, Any]:
+    """A rollout of NeMo Gym."""
+    said = {"type": "message", "role": "assistant", "content": answer}
+    return {
+        "responses_create_params": {"input": [{"role": "user", "content": prompt}]},
+        "response": {"output": [said]},
+        "reward": reward,
+        "_ng_task_index": task,
+        "_ng_rollout_index": task % 2,
+    }
+
+
 def write_lines(path: Path, rows: Sequence[Any]) -> None:
     """Write rows as lines of JSON."""
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))

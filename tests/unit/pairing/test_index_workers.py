@@ -24,6 +24,7 @@ from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.files.lines import lines_between
 from prefpairs.ledger import Ledger, Progress, Step
+from prefpairs.model.identity import DIGEST, digest
 from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.strategies.options import PairOptions
 from run_plans import pair
@@ -207,7 +208,18 @@ def test_what_a_worker_finds(tmp_path: Path) -> None:
         "slots": 0,
         "lines": 6 * 4,
         "references": 0,
+        "task_marks": 0,
+        "tasks": 0,
     }
+
+
+def test_tasks_that_groups_do_not_name(tmp_path: Path) -> None:
+    """A worker sends them up to the last candidate that has one."""
+    rows = [{**ROWS[0], "group": "g", "origin": "a:1", "meta": {"source_task": t}} for t in "ab"]
+    (block,) = _found_by(tmp_path, data_of([ROWS[0], *rows, ROWS[0]]), 0)[2]
+    digests = b"".join(digest("task", task) for task in (b"a", b"b"))
+    assert block.tasks == bytes(DIGEST) + digests
+    assert len(block.task_marks) == 2 * 2 * 8
 
 
 def test_worker_that_finds_nothing(tmp_path: Path) -> None:
@@ -230,19 +242,10 @@ def test_file_that_was_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert _found_by(tmp_path, data, 0) is None
 
 
-@pytest.mark.parametrize(
-    ("rows", "options"),
-    [
-        ([{"id": 1, "intermediate_steps": []}] * 2, {}),
-        ([{**ROWS[0], "group": "g", "origin": "a:1", "meta": {"source_task": "t"}}] * 2, {}),
-    ],
-)
-def test_what_must_be_compared_over_the_whole_file(
-    tmp_path: Path, rows: list[Row], options: dict[str, Any]
-) -> None:
-    """A worker gives up on unique IDs and joined tasks, which need the whole file."""
-    data = data_of(rows)
-    assert _found_by(tmp_path, data, len(data) // 2, **options) is None
+def test_what_must_be_compared_over_the_whole_file(tmp_path: Path) -> None:
+    """A worker gives up on unique IDs, which need the whole file."""
+    data = data_of([{"id": 1, "intermediate_steps": []}] * 2)
+    assert _found_by(tmp_path, data, len(data) // 2) is None
 
 
 def _experience(run: int, **more: Any) -> Row:

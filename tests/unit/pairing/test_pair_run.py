@@ -294,6 +294,28 @@ def test_agents_and_tasks_are_apart(tmp_path: Path) -> None:
     assert ledger.groups_of_several_tasks == 1
 
 
+@pytest.mark.parametrize("assume_grouped", [False, True])
+def test_groups_of_several_tasks_are_counted(tmp_path: Path, *, assume_grouped: bool) -> None:
+    """Only groups that --group-by made of several tasks count, each of them once."""
+    options = ReadOptions(group_by="prompt")
+    for tasks, groups in ((0, 0, 0), 0), ((0, 1, 2), 1):
+        rows = [{**row, "_ng_task_index": task} for task, row in zip(tasks, ROLLOUTS, strict=False)]
+        ledger = Ledger()
+        _run(tmp_path, data_of(rows), read=options, ledger=ledger, assume_grouped=assume_grouped)
+        assert ledger.groups_of_several_tasks == groups
+
+
+def test_kept_field_called_task_joins_nothing(tmp_path: Path) -> None:
+    """A user's own field named "task" does not count as a source's task."""
+    rows = [
+        {"prompt": "Q", "response": "A", "score": 1, "task": "algebra"},
+        {"prompt": "Q", "response": "B", "score": 0, "task": "geometry"},
+    ]
+    ledger = Ledger()
+    _run(tmp_path, data_of(rows), read=ReadOptions(keep=("task",)), ledger=ledger)
+    assert ledger.groups_of_several_tasks == 0
+
+
 def test_files_can_be_kept_apart(tmp_path: Path) -> None:
     """--group-by file pairs within each file."""
     halves = data_of(ROWS[:6]), data_of(ROWS[6:])

@@ -216,26 +216,6 @@ def test_item_ids_that_repeat_are_counted(tmp_path: Path) -> None:
     assert ledger.noticed == {"repeated_item_id": 3}
 
 
-def test_tasks_that_were_joined_are_counted(tmp_path: Path) -> None:
-    """--group-by prompt can join tasks; the number of such groups is reported."""
-    rows = [{**ROLLOUT, "_ng_task_index": task} for task in (0, 0, 1, 2)]
-    options = ReadOptions(group_by="prompt")
-    _, ledger = _read(_files(tmp_path, _lines(*rows)), options=options)
-    assert ledger.groups_of_several_tasks == 1
-    _, ledger = _read(_files(tmp_path, _lines(*rows[:2])), options=options)
-    assert ledger.groups_of_several_tasks == 0
-
-
-def test_kept_field_called_task_joins_nothing(tmp_path: Path) -> None:
-    """A user's own field named "task" does not count as a source's task."""
-    rows = [
-        {"prompt": "Q", "response": "A", "score": 1, "task": "algebra"},
-        {"prompt": "Q", "response": "B", "score": 0, "task": "geometry"},
-    ]
-    _, ledger = _read(_files(tmp_path, _lines(*rows)), options=ReadOptions(keep=("task",)))
-    assert ledger.groups_of_several_tasks == 0
-
-
 def test_replacements_are_counted(tmp_path: Path) -> None:
     """Every replacement in each row is counted."""
     rows = [{"prompt": "Q", "response": "\ud83d \ud83d", "score": 1}]

@@ -10,7 +10,6 @@ from prefpairs.engine.inputs.row_reader import Rows, reading_rows
 from prefpairs.engine.inputs.source_choice import Format, Formats
 from prefpairs.engine.native import digest_table
 from prefpairs.errors import TwoReadings
-from prefpairs.fields.make_candidate import TASK
 from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.files.input_file import Input
 from prefpairs.files.lines import Record
@@ -71,9 +70,6 @@ class CandidateReader:
     formats: Formats = field(init=False)
     items: DigestTable = field(default_factory=digest_table)
     """What identifies rows that should not occur twice."""
-    task_of: dict[str, str] = field(default_factory=dict)
-    """The first task of each group that does not name its task."""
-    groups_of_several_tasks: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         """Begin without a row."""
@@ -98,7 +94,6 @@ class CandidateReader:
         self.formats.tell()
         self.rows.settle()
         self.formats.settle()
-        ledger.groups_of_several_tasks = len(self.groups_of_several_tasks)
 
     def read_one(self, record: Record, how: RecordReader, label: str) -> RowOutcome | None:
         """What was read from one more row; None if it is bad."""
@@ -106,11 +101,6 @@ class CandidateReader:
         if reading is not None:
             self._count(record, reading, label)
         return reading
-
-    @property
-    def compared_rows(self) -> bool:
-        """Whether rows were compared with each other, which takes a reader of all rows."""
-        return bool(self.items or self.task_of)
 
     def count_scanned(
         self,
@@ -144,7 +134,8 @@ class CandidateReader:
         except TwoReadings as error:
             raise error.at(place) from None
         self._count_candidates(reading)
-        self._count_items_and_tasks(reading)
+        if reading.item is not None:
+            self._count_item(reading.item)
         self._pass_on_pairs(reading, place)
 
     def _count_candidates(self, reading: RowOutcome) -> None:
@@ -162,16 +153,8 @@ class CandidateReader:
         if reading.noticed:
             ledger.noticed.update(reading.noticed)
 
-    def _count_items_and_tasks(self, reading: RowOutcome) -> None:
-        """Notice ids that occur in several rows, and groups that several tasks share."""
-        if reading.item is not None:
-            self._count_item(reading.item)
-        for candidate in reading.kept:
-            task = candidate.meta and candidate.meta.get(TASK)
-            if task and self.task_of.setdefault(candidate.group, task) != task:
-                self.groups_of_several_tasks.add(candidate.group)
-
     def _count_item(self, item: bytes) -> None:
+        """Notice an id that occurs in several rows."""
         known = len(self.items)
         if self.items.number_of(item) < known:
             self.ledger.noticed["repeated_item_id"] += 1

@@ -151,6 +151,7 @@ class PairsFromCandidates:
                 facts.check_answers(group.columns.constant_groups)
                 facts.check_references(group.mixed_references(), plan.read.options)
                 constant += group.columns.constant_groups()
+                ledger.groups_of_several_tasks += group.columns.groups_of_several_tasks
                 numbers = pairs_of_groups(group, plan, ledger, range(1))
                 self._put(map(self._fetch_from(group), numbers), sink)
             facts.check_answers(lambda: constant)  # rivals may come in later rows

@@ -13,9 +13,7 @@ import msgspec
 
 from prefpairs.engine.inputs.candidate_reader import CandidateReader
 from prefpairs.engine.store.candidate_columns import QUESTION, Block, CandidateColumns
-from prefpairs.model.identity import DIGEST, digest
-
-"""The digests of a group's name, prompt and tools."""
+from prefpairs.model.identity import DIGEST
 
 
 class Slice(msgspec.Struct, array_like=True):
@@ -23,13 +21,8 @@ class Slice(msgspec.Struct, array_like=True):
 
     block: Block | None = None
     """Its candidates, if there are any; lines are counted within the piece."""
-    tasks: dict[int, bytes] = {}
-    """The tasks of candidates whose groups do not name them, by their places in the block."""
     items: bytes = b""
     """The digests of rows that should not occur twice."""
-    named: list[tuple[bytes, bytes, bool]] = []
-    """Names of groups that do not name their task, the first task of each, and whether there are
-    more of them."""
 
     def __len__(self) -> int:
         """The number of candidates."""
@@ -68,10 +61,6 @@ def _compared(reader: CandidateReader, buckets: int) -> dict[int, Slice]:
     slices: dict[int, Slice] = {}
     for item in sorted(reader.items):
         slices.setdefault(bucket_of(item, buckets), Slice()).items += item
-    for group, task in sorted(reader.task_of.items()):
-        name, own = digest("name", group.encode()), digest("task", task.encode())
-        found = slices.setdefault(bucket_of(name, buckets), Slice())
-        found.named = [*found.named, (name, own, group in reader.groups_of_several_tasks)]
     return slices
 
 
@@ -111,20 +100,15 @@ def _add_candidates(
         slots=b"" if slots is None else array("I", map(slot, numbers)).tobytes(),
         lines=taken("lines"),
         references=columns.references.of(group for _, group in groups),
+        task_marks=columns.task_marks.of(group for _, group in groups),
+        tasks=b"".join(map(columns.task, numbers)) if given["tasks"] else b"",
     )
-    if columns.task_of:
-        tasks = ((place, columns.task_of.get(number)) for place, number in enumerate(numbers))
-        found.tasks = {place: task.to_bytes(DIGEST) for place, task in tasks if task is not None}
 
 
 def join_slice(columns: CandidateColumns, found: Slice, lines_before: int) -> None:
     """Add the candidates of a slice to those of the record file that the columns are at."""
-    if found.block is None:
-        return
-    first = len(columns)
-    columns.add_block(found.block, array("I"), lines_before)
-    for place, task in found.tasks.items():
-        columns.task_of[first + place] = int.from_bytes(task)
+    if found.block is not None:
+        columns.add_block(found.block, array("I"), lines_before)
 
 
 class RowsCompared:
@@ -132,24 +116,14 @@ class RowsCompared:
 
     def __init__(self) -> None:
         self._items: set[bytes] = set()
-        self._task_of: dict[bytes, bytes] = {}
-        self._several: set[bytes] = set()
         self.repeated_items = 0
         """Rows whose digest occurs in an earlier piece, too."""
-
-    @property
-    def groups_of_several_tasks(self) -> int:
-        """How many names of groups have several tasks."""
-        return len(self._several)
 
     def add(self, found: Slice) -> None:
         """Compare the rows of one more piece with those of the earlier ones."""
         for item in _digests(found.items):
             self.repeated_items += item in self._items
             self._items.add(item)
-        for name, task, several in found.named:
-            if several or self._task_of.setdefault(name, task) != task:
-                self._several.add(name)
 
 
 def _digests(joined: bytes) -> Iterator[bytes]:

@@ -134,7 +134,7 @@ def pair_bucket(work: Work, phase: Phase, bucket: int) -> None:
         store.columns.constant_groups(),
         store.mixed_references(),
         store.compared.repeated_items,
-        store.compared.groups_of_several_tasks,
+        store.columns.groups_of_several_tasks,
         wrote,
     )
     work.write_receipt(step_name(phase.last, bucket), receipt)

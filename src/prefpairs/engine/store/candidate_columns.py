@@ -16,7 +16,7 @@ from operator import sub
 from typing import Any, NamedTuple
 
 from prefpairs.engine.native import digest_table, native_core
-from prefpairs.engine.store.group_references import GroupReferences
+from prefpairs.engine.store.group_marks import MARK, GroupMarks
 from prefpairs.fields.make_candidate import TASK
 from prefpairs.fields.reference import mark_of
 from prefpairs.model.candidate import Candidate
@@ -63,6 +63,10 @@ class Block(NamedTuple):
     lines: bytes
     references: bytes = b""
     """The marks of the references in those groups; nothing if they have none."""
+    task_marks: bytes = b""
+    """The same for the tasks that the groups do not name."""
+    tasks: bytes = b""
+    """The digests of the tasks of the first candidates; nothing if none has one."""
 
 
 def _grouped_alike(one: Candidate, other: Candidate) -> bool:
@@ -89,12 +93,12 @@ class CandidateColumns:
         """Ends with the last candidate that is not the first of its record; most are."""
         self._lines = array("I")
         self._group_of = array("I")
-        self.task_of: dict[int, int] = {}
-        """The digest of a candidate's task, where its group does not name it."""
+        self._tasks = bytearray()
+        """The digests of tasks that groups do not name, up to the last candidate that has one."""
         self.keys = digest_table()
         """The key of each group."""
         self._questions = bytearray()
-        self.references = GroupReferences()
+        self.references, self.task_marks = GroupMarks(), GroupMarks()
         self._last_question: tuple[int, Question] = -1, (b"", b"", b"")
         self._last_grouped: tuple[Candidate | None, int] = (None, 0)
         self._files: list[int] = []
@@ -117,11 +121,13 @@ class CandidateColumns:
         if len(candidates) > 1:
             self._pad_slots(len(self))
             self._slots.extend(range(len(candidates)))
+        groups = list(map(self.group_of, candidates))
         for number, candidate in enumerate(candidates, len(self)):
             task = candidate.meta and candidate.meta.get(TASK)
             if task:  # only candidates whose group does not name their task have one
-                self.task_of[number] = int.from_bytes(digest("task", str(task).encode()))
-        self._group_of.extend(map(self.group_of, candidates))
+                own = digest("task", str(task).encode())
+                self._add_task(number, groups[number - len(self)], own)
+        self._group_of.extend(groups)
         self.scores.extend([candidate.score for candidate in candidates])
         self._digests += b"".join([digest_response(one.response) for one in candidates])
         self._indexes.extend([NO_INDEX if one.index is None else one.index for one in candidates])
@@ -132,6 +138,15 @@ class CandidateColumns:
     def _pad_slots(self, number: int) -> None:
         """Say that the candidates before this number are the first of their records."""
         self._slots.extend(repeat(0, number - len(self._slots)))
+
+    def _add_task(self, number: int, group: int, task: bytes) -> None:
+        self._pad_tasks(number)
+        self._tasks += task
+        self.task_marks.add(group, int.from_bytes(task[:MARK]))
+
+    def _pad_tasks(self, number: int) -> None:
+        """Say that the candidates before this number have no task but that of their group."""
+        self._tasks += bytes(DIGEST * number - len(self._tasks))
 
     def group_of(self, candidate: Candidate) -> int:
         """The number of a candidate's group, which is added if it is new, with its reference.
@@ -201,6 +216,7 @@ class CandidateColumns:
                 known += 1
                 self._questions += questions[QUESTION * place : QUESTION * (place + 1)]
         self.references.join(groups, block.references)
+        self.task_marks.join(groups, block.task_marks)
         own_groups.extend(groups)
         self._join_candidates(block, own_groups, lines_before)
 
@@ -208,6 +224,9 @@ class CandidateColumns:
         if block.slots:
             self._pad_slots(len(self))
             self._slots.frombytes(block.slots)
+        if block.tasks:
+            self._pad_tasks(len(self))
+            self._tasks += block.tasks
         core = native_core()
         if core is not None:
             own, lines = core.renumbered(block.groups, block.lines, groups, lines_before)
@@ -227,6 +246,8 @@ class CandidateColumns:
         self.keys.truncate(groups)
         del self._questions[QUESTION * groups :]
         self.references.truncate(groups)
+        self.task_marks.truncate(groups)
+        del self._tasks[DIGEST * candidates :]
         del self._digests[DIGEST * candidates :]
         del self._slots[slots:]
         for column in (self.scores, self._indexes, self._offsets):
@@ -258,6 +279,8 @@ class CandidateColumns:
                 self._slots[start:end].tobytes(),
                 self._lines[start:end].tobytes(),
                 self.references.of(range(sent, known)),
+                self.task_marks.of(range(sent, known)),
+                bytes(self._tasks[DIGEST * start : DIGEST * end]),
             )
             sent = known
 
@@ -274,6 +297,7 @@ class CandidateColumns:
             "indexes": self._indexes,
             "by_group": self._by_group,
             "questions": self._questions,
+            "tasks": self._tasks,
             "files": self._files,
             "file_starts": self._file_starts,
         }
@@ -351,6 +375,11 @@ class CandidateColumns:
                 rescored.add(group)
         return len(rescored - varied)
 
+    @property
+    def groups_of_several_tasks(self) -> int:
+        """How many groups have answers to several tasks."""
+        return sum(1 for _ in self.task_marks.several())
+
     def may_have_pairs(self, group: int) -> bool:
         """Whether a group has different answers, and different scores."""
         members = self.members(group)
@@ -380,7 +409,11 @@ class CandidateColumns:
         index = self._indexes[number]
         if index == NO_INDEX:
             return None
-        return self.task_of.get(number, 0), index, self.digest(number)
+        return int.from_bytes(self.task(number)), index, self.digest(number)
+
+    def task(self, number: int) -> bytes:
+        """The digest of a candidate's task; zeros if its group names it."""
+        return bytes(self._tasks[DIGEST * number : DIGEST * (number + 1)]) or _NO_DIGEST
 
     def question(self, number: int) -> Question:
         """The digests of the name of a candidate's group, its prompt and its tools."""

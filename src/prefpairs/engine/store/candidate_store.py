@@ -23,7 +23,7 @@ from prefpairs.engine.processes import processes_for
 from prefpairs.engine.store.candidate_columns import CandidateColumns
 from prefpairs.engine.store.index_lines import IndexWorkers, LineIndexer
 from prefpairs.errors import InputChanged
-from prefpairs.fields.reference import repeats_answer
+from prefpairs.fields.reference import columns_that_differ, repeats_answer
 from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.files.fetch_records import Cache, RecordFetcher, RecordFile, Spool
 from prefpairs.files.lines import Record, byte_ranges, lines_between
@@ -93,8 +93,9 @@ class Candidates:
         Columns that repeat all the answers of a group are no references.
         """
         found = Counter[str]()
-        for group, names in self.columns.references.that_differ():
-            if self.columns.may_have_pairs(group):
+        for group, *marks in self.columns.references.several():
+            names = columns_that_differ(*marks)
+            if names and self.columns.may_have_pairs(group):
                 members = map(self.fetch, self.columns.members(group))
                 found[",".join(names)] += not all(map(repeats_answer, members))
         return +found
@@ -178,6 +179,7 @@ class CandidateStore(Candidates):
             facts.check_answers(columns.constant_groups)
             if not self._plan.options.across_prompts:
                 facts.check_references(self.mixed_references(), self._plan.read.options)
+            ledger.groups_of_several_tasks = columns.groups_of_several_tasks
         for core in self._cores.values():
             core.begin()
 

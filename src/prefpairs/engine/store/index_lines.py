@@ -336,7 +336,7 @@ def _indexed(job: Job, passed: Counter) -> tuple[IndexedRange, CandidateColumns]
     except _PairFound:
         return None
     other_file = fingerprint(os.fstat(descriptor)) != job.seen
-    if other_file or ledger.rows_bad or reader.compared_rows:
+    if other_file or ledger.rows_bad or reader.items:
         return None
     found = IndexedRange(
         indexer.lines,

@@ -1,24 +1,23 @@
-"""The references of groups: 8 bytes for a group, and nothing if no row has a reference."""
+"""Marks of groups, by which groups with several references or tasks are found."""
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 
-from prefpairs.fields.reference import columns_that_differ
+MARK = 8
+"""The bytes of a mark."""
 
-_MARK = 8
 
-
-class GroupReferences:
+class GroupMarks:
     """The least mark in each group, and the largest one in the few groups that have several.
 
-    >>> from prefpairs.fields.reference import mark_of
-    >>> references = GroupReferences()
-    >>> references.add(0, mark_of(("answer", "4")))
-    >>> references.add(0, mark_of(("target", "4")))
-    >>> references.add(1, mark_of(("answer", "4")))
-    >>> references.add(1, mark_of(("target", "5")))
-    >>> [*references.that_differ()]
-    [(1, ['target', 'answer'])]
+    A mark takes 8 bytes a group; nothing is kept if there are none.
+
+    >>> marks = GroupMarks()
+    >>> marks.add(0, 4)
+    >>> marks.add(1, 4)
+    >>> marks.add(1, 5)
+    >>> [*marks.several()]
+    [(1, 4, 5)]
     """
 
     def __init__(self) -> None:
@@ -28,7 +27,7 @@ class GroupReferences:
     def add(self, group: int, mark: int) -> None:
         """Add a mark to a group. The order does not matter."""
         if group >= len(self._least):
-            self._least.frombytes(bytes(_MARK * (group + 1 - len(self._least))))
+            self._least.frombytes(bytes(MARK * (group + 1 - len(self._least))))
         least = self._least[group]
         if not least:
             self._least[group] = mark
@@ -58,8 +57,7 @@ class GroupReferences:
         del self._least[groups:]
         self._largest = {group: mark for group, mark in self._largest.items() if group < groups}
 
-    def that_differ(self) -> Iterator[tuple[int, list[str]]]:
-        """Each group with different references, and their columns."""
+    def several(self) -> Iterator[tuple[int, int, int]]:
+        """Each group with several marks: the least and the largest."""
         for group, largest in self._largest.items():
-            if columns := columns_that_differ(self._least[group], largest):
-                yield group, columns
+            yield group, self._least[group], largest
