@@ -7,12 +7,16 @@ from typing import Any, TypeAlias, final
 __version__: str
 
 Columns: TypeAlias = tuple[
-    bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes
+    bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes
 ]
 """Groups (u32), keys of new groups (16 bytes each), their questions (48 bytes), scores (f64),
 digests of responses (16 bytes), indexes (i64), offsets (u64), lengths (u32), places in their rows
-(u32; nothing where each is the only one), lines (u32, from 0), and two marks of references (u64)
-for each new group (nothing where none has one)."""
+(u32; nothing where each is the only one), lines (u32, from 0), two marks of references (u64) for
+each new group (nothing where none has one), two marks of tasks that are not in their names (u64,
+the same), and the digests of these tasks (16 bytes each; nothing where none has one)."""
+
+Reading: TypeAlias = Any
+"""What options change about reading: an object with the fields of `NativeReading`."""
 
 Row: TypeAlias = tuple[
     tuple[bytes, bytes, bytes],
@@ -140,7 +144,7 @@ class _Reader:
 class NemoGym(_Reader):
     """Reads rollouts of NeMo Gym."""
 
-    def __new__(cls) -> NemoGym: ...
+    def __new__(cls, reading: Reading) -> NemoGym: ...
     def read(self, line: bytes) -> Row | None:
         """What a row holds; None where Python must read it."""
 
@@ -148,14 +152,19 @@ class NemoGym(_Reader):
 class Candidates(_Reader):
     """Reads candidates, as `prefpairs extract` writes them."""
 
-    def __new__(cls) -> Candidates: ...
+    def __new__(cls, reading: Reading) -> Candidates: ...
 
 @final
 class Generic(_Reader):
     """Reads rows whose columns are known by their names."""
 
     def __new__(
-        cls, columns: Sequence[tuple[str, str]], judged: bool, narrow: bool, of_chats: bool
+        cls,
+        reading: Reading,
+        columns: Sequence[tuple[str, str]],
+        judged: bool,
+        narrow: bool,
+        of_chats: bool,
     ) -> Generic:
         """Columns that matter, each with what it may hold (see generic.rs).
 
@@ -167,7 +176,7 @@ class Generic(_Reader):
 class Nat(_Reader):
     """Reads items of the NeMo Agent Toolkit, whose candidates are steps of this name."""
 
-    def __new__(cls, step_name: str) -> Nat: ...
+    def __new__(cls, reading: Reading, step_name: str) -> Nat: ...
 
 @final
 class Pairs:

@@ -437,12 +437,13 @@ def index(data: bytes) -> None:
         return
     given = data.splitlines(keepends=True)
     sample = [line for line in given if source_named("generic").looks_like(line)]
+    options = _choice(data, _OPTIONS)
     for name in SOURCES:
         found = []
         for engine in ("0", "require"):
             with mock.patch.dict(os.environ, {VARIABLE: engine}):
                 try:
-                    how = source_named(name).open_reader(sample, ReadOptions(), "rows.jsonl")
+                    how = source_named(name).open_reader(sample, options, "rows.jsonl")
                     found.append(repr(indexed(given, with_core(how))))
                 except PrefpairsError as error:
                     found.append(repr(error_sentences(error)))

@@ -209,6 +209,7 @@ NO_SIZE: dict[str, str] = {
     "render": _SHOWN,
     "did_you_mean": _SHOWN,
     "model.candidate": "the largest numbers of a format",
+    "fields.native_reading": "what the core knows: tests/laws/test_native_core_options.py",
     "model.identity": _FORM,
     "model.message": "how much of the end of a prompt is looked at",
     "model.path": "the digits of a place in a list",

@@ -215,6 +215,9 @@ def test_a_failure_of_the_core_is_a_bug(
     """A panic in the core exits 70 with its message, like any other bug."""
 
     class Broken:
+        def __init__(self, _: object) -> None:
+            """Take the options."""
+
         def read(self, _: bytes) -> None:
             """Fail like a panic in the core."""
             raise RuntimeError("the native core failed: index out of bounds")

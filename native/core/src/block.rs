@@ -1,8 +1,9 @@
 //! Lines to columns, one entry for each candidate.
 
-use crate::identity::Digest;
+use crate::identity::{digest, Digest};
 use crate::json::Result;
 use crate::questions::Questions;
+use crate::reading::Named;
 
 /// A group: what candidates must share to compete.
 #[derive(Debug, Clone, Copy)]
@@ -12,6 +13,18 @@ pub struct Group {
     pub question: [Digest; 3],
     /// The mark of the reference that was met in it; 0 where there was none.
     pub reference: u64,
+    /// The task of its candidates that its name does not say, or `ABSENT`.
+    pub task: Digest,
+}
+
+impl Group {
+    /// The group with a name, prompt and tools.
+    pub fn new(named: &Named, prompt: Digest, tools: Digest) -> Self {
+        let name = named.group.as_bytes();
+        let key = digest(&[b"group\0", &prompt, &tools, name]);
+        let question = [digest(&[b"name\0", name]), prompt, tools];
+        Group { key, question, reference: 0, task: named.task_digest() }
+    }
 }
 
 /// What an index remembers of a candidate.
@@ -28,6 +41,8 @@ pub struct Found {
     pub cut: bool,
     /// Whether its prompt held the answer.
     pub held: bool,
+    /// Whether it is the last text of a turn that has results of calls.
+    pub rests: bool,
     /// What is the same in rows that should not occur twice; of the first candidate of a row.
     pub item: Option<Digest>,
 }
@@ -46,6 +61,8 @@ pub trait Rows {
 pub struct Columns {
     pub fresh: Vec<Group>,
     pub groups: Vec<u32>,
+    /// The tasks of candidates that their groups do not name; none as long as no group has one.
+    pub tasks: Vec<Digest>,
     pub scores: Vec<f64>,
     pub indexes: Vec<i64>,
     pub digests: Vec<u8>,
@@ -62,6 +79,8 @@ pub struct Columns {
     pub cut: usize,
     /// How many prompts held the answer.
     pub held: usize,
+    /// How many answers are the last text of a turn that has results of calls.
+    pub rests: usize,
     /// What rows have that should not occur twice.
     pub items: Vec<u8>,
 }
@@ -116,6 +135,7 @@ impl Columns {
             self.moved += usize::from(found.moved);
             self.cut += usize::from(found.cut);
             self.held += usize::from(found.held);
+            self.rests += usize::from(found.rests);
             self.items.extend(found.item.iter().flatten());
         }
     }

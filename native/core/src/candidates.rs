@@ -88,9 +88,9 @@ impl Shape for Candidates {
         })?;
         cursor.end()?;
         let group = group.filter(|name| !name.raw.is_empty());
-        let (Some(score), true, true) = (score, group.is_some(), seen & NEEDED == NEEDED) else {
+        if group.is_none() || seen & NEEDED != NEEDED {
             return Err(No::Odd);
-        };
+        }
         Ok(Row { prompt, tools, group, score, index, origin, reference, is_text, more })
     }
 }

@@ -562,6 +562,30 @@ impl Chat {
         message.thoughts = Span { from, to: self.thoughts.len() };
     }
 
+    /// Forget what the model thought. Where thinking may be among its words, Python reads the row.
+    pub fn drop_reasoning(&mut self) -> Result<()> {
+        for message in self.messages.iter_mut().filter(|turn| turn.role == Role::Assistant) {
+            let words = message.words.of(&self.words);
+            if memchr::memmem::find(words.as_bytes(), b"think>").is_some() {
+                return Err(No::Odd);
+            }
+            message.thoughts = Span::default();
+        }
+        Ok(())
+    }
+
+    /// Keep the last text of the model alone. Whether results of calls were given up.
+    pub fn keep_last_text(&mut self) -> Result<bool> {
+        let rests = self.messages.iter().any(|turn| turn.role == Role::Tool);
+        let says = |turn: &&Message| {
+            turn.role == Role::Assistant && !strip_written(turn.words.of(&self.words)).is_empty()
+        };
+        let last = *self.messages.iter().rev().find(says).ok_or(No::Odd)?;
+        self.messages.clear();
+        self.messages.push(Message { calls: (0, 0), ..last });
+        Ok(rests)
+    }
+
     /// One system message of the instructions, as they are written, and those at the beginning.
     pub fn with_one_system_message(&mut self, instructions: Option<&str>) {
         let leading = self.messages.iter().take_while(|turn| turn.role == Role::System).count();

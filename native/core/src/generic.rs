@@ -126,7 +126,7 @@ impl Shape for Columns {
             }
         })?;
         cursor.end()?;
-        let (Some(prompt), Some(score), [said]) = (prompt, score, &answer.messages[..]) else {
+        let (Some(prompt), [said]) = (prompt, &answer.messages[..]) else {
             return Err(No::Odd);
         };
         if memchr::memmem::find(answer.words_of(said).as_bytes(), b"think>").is_some() {

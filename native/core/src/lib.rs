@@ -21,6 +21,7 @@ pub mod pairs;
 pub mod panics;
 pub mod pipeline;
 pub mod questions;
+pub mod reading;
 pub mod reference;
 pub mod source;
 pub mod window;

@@ -9,6 +9,7 @@ use crate::identity::{digest, Digest, ABSENT};
 use crate::json::{write_str, Cursor, No, Result, Str};
 use crate::numbers::{number, read_index, read_score, NO_INDEX};
 use crate::questions::Questions;
+use crate::reading::{Named, Reading};
 use crate::winners::{Winner, Winners};
 
 const ENDED: &str = "TTC_END";
@@ -43,6 +44,7 @@ struct Asked {
 /// Reads items; remembers the questions that they asked.
 pub struct Reader {
     step_name: String,
+    reading: Reading,
     questions: Questions,
     /// The groups of the item that may be new, by their keys and by the bytes of their questions; and
     /// what their questions are known by.
@@ -55,9 +57,11 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub fn new(step_name: &str) -> Self {
+    /// Of the options, it knows those of scores and of what pairs take.
+    pub fn new(step_name: &str, reading: Reading) -> Self {
         Reader {
             step_name: step_name.to_owned(),
+            reading,
             questions: Questions::default(),
             fresh: HashMap::new(),
             prompt: Chat::default(),
@@ -68,7 +72,8 @@ impl Reader {
 
     /// A reader for another thread.
     pub fn like(other: &Self) -> Self {
-        Reader { questions: other.questions.clone(), ..Reader::new(&other.step_name) }
+        let own = Reader::new(&other.step_name, other.reading.clone());
+        Reader { questions: other.questions.clone(), ..own }
     }
 
     fn read<'a>(&self, line: &'a str) -> Result<Item<'a>> {
@@ -193,9 +198,8 @@ impl Reader {
         let mut name = format!("[{id},");
         write_str(&step.turn.text(), &mut name);
         name.push(']');
-        let key = digest(&[b"group\0", &prompt, &ABSENT, name.as_bytes()]);
-        let named = digest(&[b"name\0", name.as_bytes()]);
-        Ok((Group { key, question: [named, prompt, ABSENT], reference: 0 }, name))
+        let named = Named { group: name, task: None };
+        Ok((Group::new(&named, prompt, ABSENT), named.group))
     }
 
     /// What the question of a step is known by, and whether its prompt held its answer.
@@ -241,6 +245,9 @@ impl Reader {
     /// All candidates of an item as pairs have them.
     fn read_winners(&mut self, line: &str) -> Result<()> {
         self.winners.clear();
+        if self.reading.keeps_more {
+            return Err(No::Odd);
+        }
         let item = self.read(line)?;
         let mut last: Option<(&Step, Asked)> = None;
         let mut winners = Vec::new();
@@ -256,7 +263,7 @@ impl Reader {
             let mut response = String::new();
             write_str(&step.output, &mut response);
             winners.push(Some(Winner {
-                score: step.score,
+                score: self.reading.signed(step.score),
                 index: step.index,
                 response_digest: response_digest(&step.output),
                 question: asked.group.question,
@@ -288,7 +295,7 @@ impl Rows for Reader {
             };
             found.push(Found {
                 group: question.ok_or(No::Odd)?.group,
-                score: step.score,
+                score: self.reading.signed(step.score),
                 index: step.index,
                 response: response_digest(&step.output),
                 held,

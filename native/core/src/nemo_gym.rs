@@ -2,12 +2,15 @@
 
 use crate::block::{Found, Group, Rows};
 use crate::chat::{strip, Chat, Message, Once, Role};
-use crate::identity::{digest, hexadecimal, Digest, ABSENT};
+use crate::identity::{digest, Digest, ABSENT};
 use crate::json::{write_str, Cursor, Marks, No, Result, Shapes, Str};
 use crate::numbers::{number, read_index, read_score, NO_INDEX};
 use crate::questions::{Question, Questions};
+use crate::reading::{Named, Reading};
 use crate::winners::{only, Winner, Winners};
 
+/// How many raw values make a question.
+const PIECES: usize = 4;
 /// How many questions are kept, and how many bytes of each.
 const MOST_KEPT: usize = 16;
 const LONGEST_KEPT: usize = 1 << 16;
@@ -27,6 +30,8 @@ pub struct Row<'a> {
     pub moved: bool,
     /// Whether turns behind the model's last word were cut.
     pub cut: bool,
+    /// Whether the answer is the last text of a turn that has results of calls.
+    pub rests: bool,
 }
 
 /// What is needed to read a single row; prompt and tools are left to the caller.
@@ -46,17 +51,20 @@ pub struct Asked<'a> {
     pub params: &'a str,
     pub agent: &'a str,
     pub task: &'a str,
+    /// The values that name its group, where options ask for them.
+    values: &'a str,
 }
 
 impl<'a> Asked<'a> {
-    fn raw(&self) -> [&'a str; 3] {
-        [self.params, self.agent, self.task]
+    fn raw(&self) -> [&'a str; PIECES] {
+        [self.params, self.agent, self.task, self.values]
     }
 }
 
 /// Reads rows; remembers the questions that they asked.
 #[derive(Default)]
 pub struct Reader {
+    reading: Reading,
     questions: Questions,
     /// The messages of the last row, the prompt left out.
     pub answer: Chat,
@@ -83,7 +91,7 @@ enum Met {
 #[derive(Default)]
 struct Recent {
     /// Recent questions: rows of one task are often near each other.
-    asked: Vec<([String; 3], Question)>,
+    asked: Vec<([String; PIECES], Question)>,
     next: usize,
     /// How many rows asked another question since the last one that did not.
     missed: usize,
@@ -138,7 +146,7 @@ impl Recent {
     }
 
     /// The questions that are worth a look.
-    fn asked(&self) -> &[([String; 3], Question)] {
+    fn asked(&self) -> &[([String; PIECES], Question)] {
         let worth = self.missed < MOST_MISSED || self.missed % SELDOM == 0;
         if worth {
             &self.asked
@@ -150,7 +158,7 @@ impl Recent {
     fn find(&mut self, asked: Asked) -> Option<Question> {
         let raw = asked.raw();
         let known =
-            |given: &[String; 3]| given.iter().zip(raw).rev().all(|(one, other)| one == other);
+            |given: &[String; PIECES]| given.iter().zip(raw).rev().all(|(one, other)| one == other);
         let found = self.asked().iter().find(|(given, _)| known(given)).map(|(_, known)| *known);
         self.missed = if found.is_some() { 0 } else { self.missed + 1 };
         found
@@ -179,17 +187,19 @@ impl Recent {
 #[derive(Default)]
 struct LastQuestion {
     /// The raw values that it is made of; empty where others spoke, too.
-    asked: [String; 3],
+    asked: [String; PIECES],
     digests: [Digest; 3],
     calls: u32,
     group: String,
     prompt: String,
     tools: String,
+    meta: String,
 }
 
 impl Rows for Reader {
     fn index(&mut self, line: &str, found: &mut Vec<Found>) -> Result<()> {
-        let row = self.read(line)?;
+        let values = self.reading.values(line)?;
+        let row = self.read(line, &values)?;
         let question = self.question(&row)?;
         let (Met::Before(Question { calls, .. }) | Met::First { calls, .. }) = question;
         let bound = self.read_calls(row.asked, calls)?;
@@ -198,8 +208,8 @@ impl Rows for Reader {
             Met::Before(known) => known.group,
             Met::First { calls, group, fingerprint } => self.add(&row, calls, group, fingerprint),
         };
-        let Row { score, index, moved, cut, .. } = row;
-        found.push(Found { group, score, index, response, moved, cut, ..Found::default() });
+        let Row { score, index, moved, cut, rests, .. } = row;
+        found.push(Found { group, score, index, response, moved, cut, rests, ..Found::default() });
         Ok(())
     }
 
@@ -211,7 +221,11 @@ impl Rows for Reader {
 impl Winners for Reader {
     fn winner(&mut self, line: &str, slot: u32, found: &mut Winner) -> Result<()> {
         only(slot)?;
-        let row = self.read(line)?;
+        if self.reading.keeps_more {
+            return Err(No::Odd);
+        }
+        let values = self.reading.values(line)?;
+        let row = self.read(line, &values)?;
         if row.moved || self.last.asked != row.asked.raw() {
             self.read_question(&row)?;
         }
@@ -228,19 +242,25 @@ impl Winners for Reader {
         found.group.clone_from(&self.last.group);
         found.prompt.clone_from(&self.last.prompt);
         found.tools.clone_from(&self.last.tools);
+        found.meta.clone_from(&self.last.meta);
         Ok(())
     }
 }
 
 impl Reader {
+    pub fn new(reading: Reading) -> Self {
+        Reader { reading, ..Reader::default() }
+    }
+
     /// A reader for another thread.
     pub fn like(other: &Self) -> Self {
-        Reader { questions: other.questions.clone(), ..Reader::default() }
+        let (reading, questions) = (other.reading.clone(), other.questions.clone());
+        Reader { reading, questions, ..Reader::default() }
     }
 
     /// A row without its prompt; the caller must check that the prompt does not begin with the model.
     pub fn whole<'a>(&mut self, line: &'a str) -> Result<Whole<'a>> {
-        let row = self.read(line)?;
+        let row = self.read(line, "")?;
         let mut calls = 0;
         if row.moved {
             self.new_question(row.asked, true)?;
@@ -255,7 +275,7 @@ impl Reader {
         Ok(Whole { row, response, calls, answers })
     }
 
-    fn read<'a>(&mut self, line: &'a str) -> Result<Row<'a>> {
+    fn read<'a>(&mut self, line: &'a str, values: &'a str) -> Result<Row<'a>> {
         let mut fields = Fields::default();
         let mut cursor = Cursor::new(line);
         if cursor.peek() != b'{' {
@@ -274,17 +294,22 @@ impl Reader {
             self.rows.learn(&cursor, marks, ());
         }
         cursor.end()?;
-        let (Some(params), Some(score), true) = (fields.params, fields.score, fields.output) else {
+        let (Some(params), true) = (fields.params, fields.output) else {
             return Err(No::Odd);
         };
-        let cut = self.fair_turns()?;
+        let own = fields.score.filter(|_| self.reading.scores.is_empty());
+        let own = own.map(|raw| read_score(&mut Cursor::new(raw))).transpose()?;
+        let score = self.reading.score(line, own)?;
+        let (cut, rests) = self.fair_turns()?;
         let (agent, task) = (fields.agent.unwrap_or("null"), fields.task.unwrap_or("null"));
-        let (asked, index) = (Asked { params, agent, task }, fields.index.unwrap_or(NO_INDEX));
-        Ok(Row { asked, score, index, moved: !self.answer.leading.is_empty(), cut })
+        let asked = Asked { params, agent, task, values };
+        let (index, moved) = (fields.index.unwrap_or(NO_INDEX), !self.answer.leading.is_empty());
+        Ok(Row { asked, score, index, moved, cut, rests })
     }
 
-    /// Keep the model's own turn: from its first word to its last. Whether something was cut behind it.
-    fn fair_turns(&mut self) -> Result<bool> {
+    /// Keep the model's own turn: from its first word to its last, or its last text alone. Whether
+    /// something was cut behind it, and whether results of calls were given up.
+    fn fair_turns(&mut self) -> Result<(bool, bool)> {
         let answer = &mut self.answer;
         let spoken = |turn: &Message| turn.role == Role::Assistant;
         let last = answer.messages.iter().rposition(spoken).ok_or(No::Odd)?;
@@ -293,10 +318,14 @@ impl Reader {
         answer.messages.truncate(last + 1);
         answer.leading = answer.messages.drain(..first).collect();
         answer.split_reasoning();
+        if self.reading.drop_reasoning {
+            answer.drop_reasoning()?;
+        }
+        let rests = self.reading.only_last_text && answer.keep_last_text()?;
         if !answer.messages.iter().any(|turn| spoken(turn) && answer.says_something(turn)) {
             return Err(No::Odd);
         }
-        Ok(cut)
+        Ok((cut, rests))
     }
 
     /// A question that was asked before is known by its bytes, unless others spoke, too.
@@ -319,7 +348,7 @@ impl Reader {
     }
 
     /// Of a new question the number of calls in it, its group, and the group's name.
-    fn new_question(&mut self, asked: Asked, moved: bool) -> Result<(u32, Group, String)> {
+    fn new_question(&mut self, asked: Asked, moved: bool) -> Result<(u32, Group, Named)> {
         let tools = self.read_prompt(asked)?;
         if moved {
             self.move_leading()?;
@@ -333,23 +362,21 @@ impl Reader {
             return Err(No::Odd); // the answer may begin with all of its prompt
         }
         let prompt = self.prompt.digest(None)?;
-        let name = group_name(asked, &prompt)?;
-        let key = digest(&[b"group\0", &prompt, &tools, name.as_bytes()]);
-        let named = digest(&[b"name\0", name.as_bytes()]);
-        let group = Group { key, question: [named, prompt, tools], reference: 0 };
-        Ok((calls, group, name))
+        let named = self.reading.name(asked.values, &prompt, task_name(asked)?);
+        Ok((calls, Group::new(&named, prompt, tools), named))
     }
 
     /// Read the question of a winner.
     fn read_question(&mut self, row: &Row) -> Result<()> {
         let raw = row.asked.raw();
         let mut last = std::mem::take(&mut self.last); // it stays empty after an error
-        let (calls, group, name) = self.new_question(row.asked, row.moved)?;
+        let (calls, group, named) = self.new_question(row.asked, row.moved)?;
         (last.digests, last.calls) = (group.question, calls);
-        for text in [&mut last.group, &mut last.prompt, &mut last.tools] {
+        for text in [&mut last.group, &mut last.prompt, &mut last.tools, &mut last.meta] {
             text.clear();
         }
-        write_str(&name, &mut last.group);
+        write_str(&named.group, &mut last.group);
+        named.write_meta(&mut last.meta);
         let prompt = &self.prompt;
         prompt.write(&prompt.messages, &prompt.answers(None), 0, &mut last.prompt);
         if group.question[2] != ABSENT {
@@ -429,7 +456,7 @@ enum Field {
 #[derive(Default)]
 struct Fields<'a> {
     params: Option<&'a str>,
-    score: Option<f64>,
+    score: Option<&'a str>,
     output: bool,
     agent: Option<&'a str>,
     task: Option<&'a str>,
@@ -470,7 +497,7 @@ impl<'a> Fields<'a> {
                 read_output(cursor, answer)?;
                 self.output = true;
             }
-            Field::Score => self.score = Some(read_score(cursor)?),
+            Field::Score => self.score = Some(cursor.raw()?),
             Field::Agent => self.agent = Some(cursor.raw()?),
             Field::Task => self.task = Some(cursor.raw()?),
             Field::Index => self.index = read_index(cursor)?,
@@ -637,13 +664,13 @@ fn differ(one: &str, other: &str) -> Result<bool> {
     Ok(one != other && kind(one) != kind(other))
 }
 
-/// The name of the group: agent and task, where there is a task.
-fn group_name(asked: Asked, prompt: &Digest) -> Result<String> {
+/// Agent and task, where there is a task.
+fn task_name(asked: Asked) -> Result<Option<String>> {
     let agent = agent_name(asked.agent)?;
     let mut cursor = Cursor::new(asked.task);
     let mut task = String::new();
     match cursor.peek() {
-        b'n' => return Ok(format!("prompt:{}", hexadecimal(prompt))),
+        b'n' => return Ok(None),
         b'"' => cursor.canonical(&mut task)?,
         _ => {
             let (_, integer) = number(&mut cursor.clone())?;
@@ -653,7 +680,7 @@ fn group_name(asked: Asked, prompt: &Digest) -> Result<String> {
             cursor.canonical(&mut task)?;
         }
     }
-    Ok(format!("[{agent},{task}]"))
+    Ok(Some(format!("[{agent},{task}]")))
 }
 
 fn agent_name(agent: &str) -> Result<String> {

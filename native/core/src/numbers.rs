@@ -2,7 +2,7 @@
 
 use crate::json::{Cursor, No, Result};
 
-const LARGEST_SCORE: f64 = 8e307;
+pub const LARGEST_SCORE: f64 = 8e307;
 const SIGNIFICANT: usize = 15;
 /// Differences of scores whose digits lie further apart are left to Python.
 const WIDEST: i32 = 12;
@@ -26,12 +26,23 @@ pub fn read_score(cursor: &mut Cursor) -> Result<f64> {
         return Err(No::Odd);
     }
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
-    let rounded = if digits <= SIGNIFICANT && !text.contains(['e', 'E']) {
-        score
-    } else {
-        format!("{score:.*e}", SIGNIFICANT - 1).parse().map_err(|_| No::Odd)?
-    };
-    Ok(rounded + 0.0)
+    let few = digits <= SIGNIFICANT && !text.contains(['e', 'E']);
+    Ok(if few { score + 0.0 } else { round_score(score) })
+}
+
+/// A finite number with 15 significant digits.
+pub fn round_score(score: f64) -> f64 {
+    let rounded = format!("{score:.*e}", SIGNIFICANT - 1).parse();
+    rounded.unwrap_or(score) + 0.0
+}
+
+/// A number as it is; true and false are 1 and 0.
+pub fn read_number(cursor: &mut Cursor) -> Result<f64> {
+    match cursor.peek() {
+        b't' => cursor.word("true").map(|()| 1.0),
+        b'f' => cursor.word("false").map(|()| 0.0),
+        _ => number(cursor)?.0.parse().map_err(|_| No::Odd),
+    }
 }
 
 /// A whole number of 64 bits, or null.

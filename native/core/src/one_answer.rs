@@ -1,10 +1,11 @@
 //! Rows with one question and one answer, whatever their fields are called.
 
 use crate::block::{Found, Group, Rows};
-use crate::chat::{Chat, Role};
-use crate::identity::{digest, hexadecimal, Digest, ABSENT};
+use crate::chat::{Chat, Message, Role};
+use crate::identity::{digest, Digest, ABSENT};
 use crate::json::{write_str, Cursor, No, Result, Str};
 use crate::questions::Questions;
+use crate::reading::{task_of_group, Named, Reading};
 use crate::reference::Reference;
 use crate::winners::{only, Winner, Winners};
 
@@ -17,7 +18,7 @@ pub struct Row<'a> {
     pub tools: &'a str,
     /// The name of its group; else its prompt is all that answers have in common.
     pub group: Option<Str<'a>>,
-    pub score: f64,
+    pub score: Option<f64>,
     pub index: i64,
     pub origin: Option<Str<'a>>,
     pub reference: Option<Reference<'a>>,
@@ -39,6 +40,7 @@ pub trait Shape: Clone + Send {
 /// Reads rows; remembers the questions that they asked.
 pub struct Reader<S> {
     shape: S,
+    reading: Reading,
     questions: Questions,
     answer: Chat,
     prompt: Chat,
@@ -55,12 +57,23 @@ struct LastQuestion {
     prompt: String,
     is_text: bool,
     tools: String,
+    meta: String,
+}
+
+/// A row, and what follows from it and from the options.
+struct Given<'a> {
+    row: Row<'a>,
+    score: f64,
+    /// Whether the answer is the last text of a turn that has results of calls.
+    rests: bool,
+    asked: Digest,
 }
 
 impl<S: Shape> Reader<S> {
-    pub fn new(shape: S) -> Self {
+    pub fn new(shape: S, reading: Reading) -> Self {
         Reader {
             shape,
+            reading,
             questions: Questions::default(),
             answer: Chat::default(),
             prompt: Chat::default(),
@@ -70,20 +83,26 @@ impl<S: Shape> Reader<S> {
 
     /// A reader for another thread.
     pub fn like(other: &Self) -> Self {
-        Reader { questions: other.questions.clone(), ..Reader::new(other.shape.clone()) }
+        let (shape, reading) = (other.shape.clone(), other.reading.clone());
+        Reader { questions: other.questions.clone(), ..Reader::new(shape, reading) }
     }
 
-    fn read<'a>(&mut self, line: &'a str) -> Result<(Row<'a>, Digest)> {
+    fn read<'a>(&mut self, line: &'a str, values: &str) -> Result<Given<'a>> {
         self.answer.clear();
-        let row = self.shape.read(line, &mut self.answer)?;
+        let mut row = self.shape.read(line, &mut self.answer)?;
+        row.reference = row.reference.filter(|_| self.reading.references_matter());
+        let score = self.reading.score(line, row.score)?;
         let turns = &self.answer.messages;
-        let spoken = |turn: Option<&crate::chat::Message>| turn.map(|turn| turn.role);
+        let spoken = |turn: Option<&Message>| turn.map(|turn| turn.role);
         if spoken(turns.first()) != Some(Role::Assistant)
             || spoken(turns.last()) != Some(Role::Assistant)
-            || !turns
-                .iter()
-                .any(|turn| turn.role == Role::Assistant && self.answer.says_something(turn))
         {
+            return Err(No::Odd);
+        }
+        let rests = self.apply(row.more)?;
+        let says =
+            |turn: &Message| turn.role == Role::Assistant && self.answer.says_something(turn);
+        if !self.answer.messages.iter().any(says) {
             return Err(No::Odd);
         }
         let tools = if row.tools == "null" { "" } else { row.tools };
@@ -92,11 +111,24 @@ impl<S: Shape> Reader<S> {
             (&*char::from(reference.column).encode_utf8(&mut room), reference.json)
         });
         let named = row.group.map_or(column, |name| name.raw);
-        Ok((row, self.questions.fingerprint([row.prompt, tools, named, json])))
+        let asked = self.questions.fingerprint([row.prompt, tools, named, json, values]);
+        Ok(Given { row, score, rests, asked })
+    }
+
+    /// Leave out of the answer what options say. Whether results of calls were given up.
+    fn apply(&mut self, more: bool) -> Result<bool> {
+        let Reading { drop_reasoning, only_last_text, .. } = self.reading;
+        if more && (drop_reasoning || only_last_text) {
+            return Err(No::Odd); // its tokens do not fit any more
+        }
+        if drop_reasoning {
+            self.answer.drop_reasoning()?;
+        }
+        Ok(only_last_text && self.answer.keep_last_text()?)
     }
 
     /// Of a new question the number of calls in it, its group, and the group's name.
-    fn new_question(&mut self, row: &Row) -> Result<(u32, Group, String)> {
+    fn new_question(&mut self, row: &Row, values: &str) -> Result<(u32, Group, Named)> {
         self.read_prompt(row.prompt)?;
         let turns = &self.prompt.messages;
         let ends = [turns.first(), turns.last()];
@@ -110,15 +142,15 @@ impl<S: Shape> Reader<S> {
         let calls = self.prompt.call_count() as u32;
         let prompt = self.prompt.digest(None)?;
         let tools = digest_tools(Cursor::new(row.tools))?;
-        let name = match row.group {
-            Some(name) => name.text().into_owned(),
-            None => format!("prompt:{}", hexadecimal(&prompt)),
+        let given = row.group.map(|name| name.text().into_owned());
+        let task = if self.reading.references_matter() {
+            given
+        } else {
+            given.as_deref().and_then(task_of_group)
         };
-        let key = digest(&[b"group\0", &prompt, &tools, name.as_bytes()]);
-        let named = digest(&[b"name\0", name.as_bytes()]);
+        let named = self.reading.name(values, &prompt, task);
         let reference = row.reference.map_or(Ok(0), |reference| reference.mark())?;
-        let group = Group { key, question: [named, prompt, tools], reference };
-        Ok((calls, group, name))
+        Ok((calls, Group { reference, ..Group::new(&named, prompt, tools) }, named))
     }
 
     fn read_prompt(&mut self, prompt: &str) -> Result<()> {
@@ -141,14 +173,15 @@ impl<S: Shape> Reader<S> {
         Ok(bound)
     }
 
-    fn learn_last(&mut self, row: &Row, asked: Digest) -> Result<()> {
+    fn learn_last(&mut self, row: &Row, values: &str, asked: Digest) -> Result<()> {
         let mut last = std::mem::take(&mut self.last); // it stays empty after an error
-        let (calls, group, name) = self.new_question(row)?;
+        let (calls, group, named) = self.new_question(row, values)?;
         (last.digests, last.calls, last.asked) = (group.question, calls, asked);
-        for text in [&mut last.group, &mut last.prompt, &mut last.tools] {
+        for text in [&mut last.group, &mut last.prompt, &mut last.tools, &mut last.meta] {
             text.clear();
         }
-        write_str(&name, &mut last.group);
+        write_str(&named.group, &mut last.group);
+        named.write_meta(&mut last.meta);
         last.is_text = row.prompt.starts_with('"');
         write_text(&self.prompt, last.is_text, &self.prompt.answers(None), 0, &mut last.prompt);
         if group.question[2] != ABSENT {
@@ -161,20 +194,21 @@ impl<S: Shape> Reader<S> {
 
 impl<S: Shape> Rows for Reader<S> {
     fn index(&mut self, line: &str, found: &mut Vec<Found>) -> Result<()> {
-        let (row, asked) = self.read(line)?;
+        let values = self.reading.values(line)?;
+        let Given { row, score, rests, asked } = self.read(line, &values)?;
         let known = self.questions.find(&asked);
         let (calls, fresh) = match known {
             Some(known) => (known.calls, None),
             None => {
-                let (calls, group, _) = self.new_question(&row)?;
+                let (calls, group, _) = self.new_question(&row, &values)?;
                 (calls, Some(group))
             }
         };
         let bound = self.read_calls(row.prompt, calls)?;
         let response = self.answer.digest(bound.then_some(&self.prompt))?;
         let known = known.or_else(|| fresh.map(|group| self.questions.add(asked, group, calls)));
-        let (group, Row { score, index, .. }) = (known.ok_or(No::Odd)?.group, row);
-        found.push(Found { group, score, index, response, ..Found::default() });
+        let (group, index) = (known.ok_or(No::Odd)?.group, row.index);
+        found.push(Found { group, score, index, response, rests, ..Found::default() });
         Ok(())
     }
 
@@ -186,18 +220,22 @@ impl<S: Shape> Rows for Reader<S> {
 impl<S: Shape> Winners for Reader<S> {
     fn winner(&mut self, line: &str, slot: u32, found: &mut Winner) -> Result<()> {
         only(slot)?;
-        let (row, asked) = self.read(line)?;
+        if self.reading.keeps_more {
+            return Err(No::Odd);
+        }
+        let values = self.reading.values(line)?;
+        let Given { row, score, asked, .. } = self.read(line, &values)?;
         if row.more {
             return Err(No::Odd);
         }
         if self.last.asked != asked || asked == ABSENT {
-            self.learn_last(&row, asked)?;
+            self.learn_last(&row, &values, asked)?;
         }
         let calls = self.last.calls;
         let bound = self.read_calls(row.prompt, calls)?;
         let before = bound.then_some(&self.prompt);
         let answers = self.answer.answers(before);
-        (found.score, found.index) = (row.score, row.index);
+        (found.score, found.index) = (score, row.index);
         found.response_digest = self.answer.digest(before)?;
         found.clear();
         write_text(&self.answer, row.is_text, &answers, calls as usize, &mut found.response);
@@ -207,6 +245,7 @@ impl<S: Shape> Winners for Reader<S> {
         found.prompt.clone_from(&self.last.prompt);
         found.prompt_is_text = self.last.is_text;
         found.tools.clone_from(&self.last.tools);
+        found.meta.clone_from(&self.last.meta);
         if let Some(origin) = row.origin.filter(|origin| !origin.raw.is_empty()) {
             write_str(&origin.text(), &mut found.origin);
         }

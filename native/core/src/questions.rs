@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::block::{Columns, Group};
 use crate::digest_table::DigestTable;
 use crate::fingerprint::Fingerprints;
-use crate::identity::Digest;
+use crate::identity::{Digest, ABSENT};
 
 /// Tables of questions: threads seldom wait for each other.
 const TABLES: usize = 16;
@@ -49,6 +49,8 @@ struct Groups {
     joined: u32,
     /// The groups of which no candidate has been joined yet.
     fresh: HashMap<u32, Group>,
+    /// For each group the task that its name does not say; none as long as no group has one.
+    tasks: Vec<Digest>,
 }
 
 impl Questions {
@@ -77,6 +79,10 @@ impl Questions {
         let mut groups = locked(&self.shared.groups);
         let number = groups.numbers.len() as u32;
         groups.numbers.push(NONE);
+        if group.task != ABSENT {
+            groups.tasks.resize(number as usize, ABSENT);
+            groups.tasks.push(group.task);
+        }
         groups.fresh.insert(number, group);
         number
     }
@@ -85,7 +91,11 @@ impl Questions {
     /// found them first; and take those that are new.
     pub fn join(&self, columns: &mut Columns) {
         let mut groups = locked(&self.shared.groups);
-        let Groups { numbers, joined, fresh } = &mut *groups;
+        let Groups { numbers, joined, fresh, tasks } = &mut *groups;
+        if !tasks.is_empty() {
+            let task = |group: &u32| tasks.get(*group as usize).copied().unwrap_or(ABSENT);
+            columns.tasks.extend(columns.groups.iter().map(task));
+        }
         for group in &mut columns.groups {
             let number = &mut numbers[*group as usize];
             if *number == NONE {

@@ -3,6 +3,7 @@
 use prefpairs_core::block::{Columns, Found, Group, Rows};
 use prefpairs_core::identity::hexadecimal;
 use prefpairs_core::nat::Reader;
+use prefpairs_core::reading::Reading;
 
 const STEP: &str = r#"{"payload":{"event_type":"TTC_END","name":"move","data":{"turn_id":"t","input":"What is 2+2?","output":"4","score":0.5,"candidate_index":3}}}"#;
 const OTHER: &str = r#"{"payload":{"event_type":"LLM_END","name":"x","data":[]}}"#;
@@ -24,7 +25,8 @@ fn found(reader: &mut Reader, line: &str) -> Option<(Vec<Found>, Vec<Group>)> {
 fn candidates_of_a_turn_are_one_group() {
     let (five, turn) = (STEP.replace("\"4\"", "\"5\""), STEP.replace("\"t\"", "\"u\""));
     let line = item(&[STEP, &five, &turn]);
-    let (found, groups) = found(&mut Reader::new("move"), &line).expect("a known item");
+    let (found, groups) =
+        found(&mut Reader::new("move", Reading::default()), &line).expect("a known item");
     assert_eq!(groups.len(), 2);
     assert_eq!(found.iter().map(|one| one.group).collect::<Vec<_>>(), [0, 0, 1]);
     assert_eq!((found[0].score, found[0].index, found[0].held), (0.5, 3, false));
@@ -36,13 +38,14 @@ fn candidates_of_a_turn_are_one_group() {
 fn a_prompt_loses_the_answer_at_its_end() {
     let chat = r#"[{"role":"user","content":"What is 2+2?"},{"role":"assistant","content":"4\n"}]"#;
     let held = STEP.replace("\"What is 2+2?\"", chat);
-    let (found, groups) = found(&mut Reader::new("move"), &item(&[STEP, &held])).expect("known");
+    let (found, groups) =
+        found(&mut Reader::new("move", Reading::default()), &item(&[STEP, &held])).expect("known");
     assert_eq!((found[1].group, found[1].held, groups.len()), (0, true, 1));
 }
 
 #[test]
 fn of_an_item_that_python_must_read_no_group_is_left() {
-    let mut reader = Reader::new("move");
+    let mut reader = Reader::new("move", Reading::default());
     let bad = STEP.replace("\"What is 2+2?\"", "[]");
     for step in [
         &bad,

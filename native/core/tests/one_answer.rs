@@ -5,6 +5,7 @@ use prefpairs_core::candidates::Candidates;
 use prefpairs_core::generic::{Columns, MayBe};
 use prefpairs_core::identity::hexadecimal;
 use prefpairs_core::one_answer::{Reader, Shape};
+use prefpairs_core::reading::Reading;
 
 const CANDIDATE: &str =
     r#"{"group":"g","prompt":"What is 2+2?","response":"4","score":0.5,"index":3,"origin":"a:1"}"#;
@@ -12,7 +13,7 @@ const ROW: &str =
     r#"{"id":[1],"question":"What is 2+2?","answer":"4","reward":0.5,"status":"stop"}"#;
 
 fn found<S: Shape>(shape: S, line: &str) -> Option<Found> {
-    let (mut reader, mut found) = (Reader::new(shape), Vec::new());
+    let (mut reader, mut found) = (Reader::new(shape, Reading::default()), Vec::new());
     reader.index(line, &mut found).ok()?;
     assert_eq!(found.len(), 1);
     found.pop()
@@ -47,7 +48,7 @@ fn digests_are_those_of_the_specification() {
 
 #[test]
 fn answers_to_one_question_are_one_group() {
-    let (mut reader, mut found) = (Reader::new(columns(false)), Vec::new());
+    let (mut reader, mut found) = (Reader::new(columns(false), Reading::default()), Vec::new());
     for line in [ROW, &ROW.replace("\"4\"", "\"5\""), &ROW.replace("2+2", "2+3")] {
         reader.index(line, &mut found).expect("a row that is known here");
     }
@@ -121,7 +122,7 @@ fn marked<S: Shape>(reader: &mut Reader<S>, line: &str) -> (u64, u64, String) {
 
 #[test]
 fn references_are_marked_by_what_they_are() {
-    let mut reader = Reader::new(columns(false));
+    let mut reader = Reader::new(columns(false), Reading::default());
     let mut of = |more: &str| marked(&mut reader, &ROW.replace('}', &format!("{more}}}")));
     let (nothing, _, group) = of("");
     let (mark, column, of_reference) = of(r#","target":{"b":"4","a":[1.0]}"#);
@@ -135,7 +136,7 @@ fn references_are_marked_by_what_they_are() {
     }
     assert_eq!(of(r#","gold":{"a":[1.0],"b":"4"},"target":"x""#), (mark, 1, group));
     assert_ne!(of(r#","target":{"b":"4","a":[1]}"#).0, mark);
-    let mut reader = Reader::new(Candidates);
+    let mut reader = Reader::new(Candidates, Reading::default());
     let line = CANDIDATE.replace("\"index\"", "\"reference\":{\"b\":\"4\",\"a\":[1.0]},\"index\"");
     assert_eq!(marked(&mut reader, &line).0, mark);
 }

@@ -4,9 +4,10 @@
 mod decide;
 mod digest_table;
 mod index;
+mod reading;
 mod winners;
 
-use prefpairs_core::block::{scan, Columns, Rows, Segment};
+use prefpairs_core::block::{scan, Columns, Group, Rows, Segment};
 use prefpairs_core::candidates;
 use prefpairs_core::chat::{Chat, Message};
 use prefpairs_core::generic;
@@ -24,6 +25,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
 use crate::index::{failed, Idle, OpenFile, Opened, Windows};
+use crate::reading::Given;
 use crate::winners::PairMaker;
 
 /// A class that reads rows of a format; for further threads it makes readers like its own. What else
@@ -76,8 +78,8 @@ reader_class!(
     NemoGym,
     Reader,
     #[new]
-    fn new() -> Self {
-        NemoGym { reader: Reader::default(), idle: Idle::default() }
+    fn new(reading: Given) -> Self {
+        NemoGym { reader: Reader::new(reading.into()), idle: Idle::default() }
     },
     /// What a row holds; nothing where Python must read it.
     fn read<'py>(&mut self, py: Python<'py>, line: &[u8]) -> PyResult<Option<Bound<'py, PyTuple>>> {
@@ -93,11 +95,9 @@ reader_class!(
     Candidates,
     one_answer::Reader<candidates::Candidates>,
     #[new]
-    fn new() -> Self {
-        Candidates {
-            reader: one_answer::Reader::new(candidates::Candidates),
-            idle: Idle::default(),
-        }
+    fn new(reading: Given) -> Self {
+        let reader = one_answer::Reader::new(candidates::Candidates, reading.into());
+        Candidates { reader, idle: Idle::default() }
     }
 );
 
@@ -107,6 +107,7 @@ reader_class!(
     /// The columns that matter, each with what it may hold.
     #[new]
     fn new(
+        reading: Given,
         columns: Vec<(String, String)>,
         judged: bool,
         narrow: bool,
@@ -118,7 +119,8 @@ reader_class!(
         };
         let columns: Vec<_> = columns.into_iter().map(known).collect::<PyResult<_>>()?;
         let shape = generic::Columns::new(columns.into_iter(), judged, narrow, of_chats);
-        Ok(Generic { reader: one_answer::Reader::new(shape), idle: Idle::default() })
+        let reader = one_answer::Reader::new(shape, reading.into());
+        Ok(Generic { reader, idle: Idle::default() })
     }
 );
 
@@ -126,8 +128,8 @@ reader_class!(
     Nat,
     nat::Reader,
     #[new]
-    fn new(step_name: &str) -> Self {
-        Nat { reader: nat::Reader::new(step_name), idle: Idle::default() }
+    fn new(reading: Given, step_name: &str) -> Self {
+        Nat { reader: nat::Reader::new(step_name, reading.into()), idle: Idle::default() }
     }
 );
 
@@ -223,6 +225,9 @@ fn columns_of<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'py, Py
     let marked = columns.fresh.iter().any(|group| group.reference != 0);
     let fresh = if marked { &columns.fresh[..] } else { &[] };
     let references: Vec<u64> = fresh.iter().flat_map(|group| [group.reference, 0]).collect();
+    let task = |group: &Group| group.task.first_chunk().map_or(0, |mark| u64::from_be_bytes(*mark));
+    let named = if columns.tasks.is_empty() { &[] } else { &columns.fresh[..] };
+    let task_marks: Vec<u64> = named.iter().flat_map(|group| [task(group), 0]).collect();
     let found = [
         packed(py, &columns.groups, u32::to_ne_bytes)?,
         PyBytes::new(py, &keys),
@@ -235,12 +240,15 @@ fn columns_of<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'py, Py
         packed(py, slots, u32::to_ne_bytes)?,
         packed(py, &columns.lines, u32::to_ne_bytes)?,
         packed(py, &references, u64::to_ne_bytes)?,
+        packed(py, &task_marks, u64::to_ne_bytes)?,
+        PyBytes::new(py, columns.tasks.as_flattened()),
     ];
     let noticed = PyDict::new(py);
     for (reason, times) in [
         ("leading_turn_moved", columns.moved),
         ("trailing_turn_cut", columns.cut),
         ("prompt_held_answer", columns.held),
+        ("final_rests_on_tools", columns.rests),
     ] {
         if times > 0 {
             noticed.set_item(reason, times)?;

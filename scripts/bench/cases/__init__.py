@@ -8,6 +8,7 @@ from bench.cases.exhaustive import exhaustive
 from bench.cases.generic import generic
 from bench.cases.length import length
 from bench.cases.nat import nat
+from bench.cases.options import options
 from bench.cases.pair import pair
 from bench.cases.runners import runners
 from bench.cases.startup import startup
@@ -20,6 +21,7 @@ CASES: dict[str, Callable[[Setting], Finding]] = {
     "agentic": agentic,
     "chinese": chinese,
     "pair": pair,
+    "options": options,
     "streams": streams,
     "length": length,
     "exhaustive": exhaustive,

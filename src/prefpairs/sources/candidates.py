@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from prefpairs.fields.cross_row_facts import Fact
 from prefpairs.fields.join_question_columns import tools_beside, whole_question
 from prefpairs.fields.make_candidate import Answer, add_candidate
-from prefpairs.fields.read_options import ReadOptions, is_default_reading
+from prefpairs.fields.native_reading import native_reading
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.row_outcome import RowOutcome, begin_row
 from prefpairs.model.candidate import EXTRACTED, candidate_of
 from prefpairs.model.identity import BY_PROMPT
@@ -35,10 +36,9 @@ def looks_like(record: bytes) -> bool:
 
 def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> RecordReader:
     """How the candidates of one file are read; options apply again."""
-    # Paths that options name are looked for in the rows that the core would read.
-    usual = is_default_reading(options) and options.unrender is None
-    looked_for = options.context or options.ignore
-    native = Native("Candidates") if usual and not looked_for else None
+    reading = native_reading(options)
+    known = reading is not None and not reading.scores
+    native = Native("Candidates", about=(reading,)) if known else None
     return RecordReader(lambda record: _read(record, options, label), native=native)
 
 

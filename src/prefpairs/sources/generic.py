@@ -45,7 +45,7 @@ from prefpairs.model.message import RENDERED, Message, Text
 from prefpairs.model.pair import POSITION
 from prefpairs.model.path import MISSING, look_up, without
 from prefpairs.sources.base import RecordReader, Source
-from prefpairs.sources.generic_fast import fast_reader_for
+from prefpairs.sources.generic_fast import fast_reading_of
 
 _TRIES, _MOST_KINDS = 3, 20
 _ROW = ("row",)
@@ -67,12 +67,16 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
 
     for record in sample:
         with suppress(BadRecord, TwoReadings):
-            facts = read(record).facts
+            outcome = read(record)
             row, fields = _fields_of(decode(record), options)
-            found_fast = fast_reader_for(row, fields, options, facts)
-            if found_fast is not None and found_fast[0].read(record):
-                fast_reader, native = found_fast
-                return RecordReader(read, fast_reader=fast_reader, native=native, facts=facts)
+            fast = fast_reading_of(row, fields, options, outcome.facts)
+            if fast is None or not outcome.kept:
+                continue
+            fast_reader, native = fast
+            if fast_reader is None or fast_reader.read(record):
+                return RecordReader(
+                    read, fast_reader=fast_reader, native=native, facts=outcome.facts
+                )
     return RecordReader(read)
 
 

@@ -33,6 +33,7 @@ from prefpairs.fields.field_names import (
     VERSIONS,
 )
 from prefpairs.fields.guess_fields import Fields
+from prefpairs.fields.native_reading import NativeReading, native_reading
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.fields.reference import column_code, reference_columns
 from prefpairs.fields.row_outcome import RowOutcome
@@ -68,34 +69,35 @@ _NoText = Annotated[str, Meta(max_length=0)]
 _Nothing = _NoText | Annotated[list[Any], Meta(max_length=0)] | None
 
 
-def fast_reader_for(
+class FastReading(NamedTuple):
+    """What reads the rows of a file without the general reader."""
+
+    fast_reader: FastReader | None
+    native: Native | None
+
+
+def fast_reading_of(
     sample: dict[str, Any], fields: Fields, options: ReadOptions, facts: tuple[Fact, ...]
-) -> tuple[FastReader, Native | None] | None:
-    """The fast reader of rows with these fields, if each field is a column of the row.
+) -> FastReading | None:
+    """How rows with these fields are read fast, if prompt and response are columns of the row.
 
     Rows in which another field could be meant, or with more columns of the question, are left to
     the general reader: in rows of the usual shape, such columns must be empty.
     """
     if fields.prompt is None or fields.response is None or not _can_be_fast(fields.log):
         return None
-    if options.unrender is not None:
+    if options.unrender is not None or options.context:
         return None
-    (score, weight), *more = fields.scores
-    own = fields.prompt, fields.response, score
-    read_already = replace(options, prompt=None, response=None, scores=())
-    if fields.log is None and options.group_by == "prompt":
-        read_already = replace(read_already, group_by="auto")  # rows of one's own name no task
+    own = {fields.prompt: "prompt", fields.response: "response"}
     task = () if fields.log is None else fields.log.task_columns
-    keys = len({*own, *task, _TOOLS}) == len(own) + len(task) + 1 and all(map(_is_column, own))
-    if (
-        options.unrender is not None
-        or not _OF_SOURCES.isdisjoint(own)
-        or not keys
-        or weight != 1
-        or more
-        or options.context
-        or not is_default_reading(read_already)
-    ):
+    (score, weight), *more = fields.scores
+    one_score = weight == 1 and not more and _is_column(score)
+    if one_score:
+        own[score] = "score"
+    elif not options.scores:
+        return None
+    keys = len({*own, *task, _TOOLS}) == 2 + one_score + len(task) + 1
+    if not keys or not all(map(_is_column, own)) or not _OF_SOURCES.isdisjoint(own):
         return None
     others = _other_columns(fields, options, own, frozenset(facts))
     strict = options.response is None and fields.response in MAYBE_REFERENCE
@@ -107,17 +109,36 @@ def fast_reader_for(
     like_the_sample |= {
         name: "anything" for name in options.ignore if _is_column(name) and name not in read_columns
     }
-    row_of = partial(_rows_of, own, bool if judged else _Score, fields.log)
-    narrow = row_of(tuple(sorted(like_the_sample.items())), narrow=True)
-    wide = narrow if strict else row_of(tuple(sorted(others.items())), narrow=False)
-    plain = _FastReader(narrow, wide, fields.log, facts, of_chats=fields.prompt in CHATS)
-    found = FastReader(plain.index_rows, plain.read)
-    if fields.log is not None or options.ignore:
-        return found, None
-    own_columns = dict(zip(own, ("prompt", "response", "score"), strict=True))
-    held_to = {**(like_the_sample if strict else others), **own_columns, _TOOLS: "nothing"}
-    about = (tuple(sorted(held_to.items())), judged, strict, fields.prompt in CHATS)
-    return found, Native("Generic", about=about)
+    of_chats = fields.prompt in CHATS
+    fast_reader = None
+    if one_score and _is_plain(fields, options):
+        row_of = partial(_rows_of, tuple(own), bool if judged else _Score, fields.log)
+        narrow = row_of(tuple(sorted(like_the_sample.items())), narrow=True)
+        wide = narrow if strict else row_of(tuple(sorted(others.items())), narrow=False)
+        plain = _FastReader(narrow, wide, fields.log, facts, of_chats=of_chats)
+        fast_reader = FastReader(plain.index_rows, plain.read)
+    reading = _native_reading(options, named_scores=not one_score)
+    if reading is None or fields.log is not None:
+        return FastReading(fast_reader, None)
+    held_to = {**(like_the_sample if strict else others), **own, _TOOLS: "nothing"}
+    about = (reading, tuple(sorted(held_to.items())), judged, strict, of_chats)
+    return FastReading(fast_reader, Native("Generic", about=about))
+
+
+def _is_plain(fields: Fields, options: ReadOptions) -> bool:
+    """Whether no option changes what is read, once the fields are known."""
+    known = replace(options, prompt=None, response=None, scores=())
+    if fields.log is None and options.group_by == "prompt":
+        known = replace(known, group_by="auto")  # rows of one's own name no task
+    return is_default_reading(known)
+
+
+def _native_reading(options: ReadOptions, *, named_scores: bool) -> NativeReading | None:
+    """What the core must know of the options, once the fields are known."""
+    if not all(map(_is_column, options.ignore)):
+        return None
+    scores = options.scores if named_scores else ()
+    return native_reading(replace(options, prompt=None, response=None, scores=scores, ignore=()))
 
 
 def _other_columns(

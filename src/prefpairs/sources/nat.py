@@ -16,6 +16,7 @@ from msgspec import Meta, Raw, Struct
 
 from prefpairs.errors import BadField, BadRecord
 from prefpairs.fields.make_candidate import Answer, add_candidate
+from prefpairs.fields.native_reading import native_reading
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.fields.row_outcome import RowOutcome, Unusable, begin_row
 from prefpairs.model.candidate import Candidate
@@ -59,15 +60,16 @@ def _is_step(step: Any) -> bool:
 
 def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> RecordReader:
     """How the items or steps of one file are read."""
+    reading = native_reading(options)
+    known = reading is not None and reading.group_by is None and not reading.scores
+    native = Native("Nat", about=(reading, options.step_name)) if known else None
     if not is_default_reading(options):
-        return RecordReader(lambda record: read_any_shape(record, options, label))
+        return RecordReader(lambda record: read_any_shape(record, options, label), native=native)
 
     def read(record: bytes) -> RowOutcome:
         usual = read_usual(record, options.step_name)
         return usual or read_any_shape(record, options, label)
 
-    changed = options.context or options.ignore or options.unrender is not None
-    native = None if changed else Native("Nat", about=(options.step_name,))
     return RecordReader(read, native=native)
 
 

@@ -15,6 +15,7 @@ from msgspec import Meta, Raw, Struct, field
 
 from prefpairs.errors import BadField, BadRecord
 from prefpairs.fields.make_candidate import Answer, add_candidate, split_turns
+from prefpairs.fields.native_reading import native_reading
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.fields.responses_api import (
     UsualItem,
@@ -58,15 +59,15 @@ def looks_like(record: bytes) -> bool:
 
 def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> RecordReader:
     """How the rollouts of one file are read."""
+    reading = native_reading(options)
     if not is_default_reading(options):
-        return RecordReader(lambda record: read_any_shape(record, options, label))
+        native = None if reading is None else Native("NemoGym", about=(reading,))
+        return RecordReader(lambda record: read_any_shape(record, options, label), native=native)
 
     def read(record: bytes) -> RowOutcome:
         return read_usual(record, options) or read_any_shape(record, options, label)
 
-    # Paths that options name are looked for in the rows that the core would read.
-    looked_for = options.context or options.ignore
-    native = None if looked_for else Native("NemoGym", candidate_of_core)
+    native = None if reading is None else Native("NemoGym", candidate_of_core, (reading,))
     usual = FastReader(
         lambda records: [_indexed(record, options) for record in records],
         lambda record: read_usual(record, options),

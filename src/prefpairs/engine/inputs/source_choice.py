@@ -85,6 +85,8 @@ class Formats:
         if found.sample is not None:
             self._known_to.add(found.source)
             self.look_for_paths(found.sample)
+        if self._unseen and source_named(found.source).paths_start_at_row:
+            found.how = found.how._replace(native=None)  # they are looked for in all rows
         self._last = found
         return found, taken
 

@@ -1,0 +1,70 @@
+"""The options of reading that the native core knows."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from prefpairs.fields.read_options import ReadOptions, group_key, is_default_reading
+
+_MOST_SCORES = 2
+"""The sum of more numbers is rounded once by Python, and after each addition by the core."""
+_LARGEST_RUN = 2**63 - 1
+_EACH = "[]"
+
+
+class NativeReading(NamedTuple):
+    """What the core must know of the options; see reading.rs."""
+
+    group_by: tuple[tuple[str | None, int | None], ...] | None = None
+    """None for tasks, nothing for prompts, else fields: a path (None for the prompt) and a run."""
+    scores: tuple[tuple[str, float], ...] = ()
+    lower_is_better: bool = False
+    drop_reasoning: bool = False
+    only_last_text: bool = False
+    keeps_more: bool = False
+    """Whether pairs take more of a row, so that Python reads the candidates in pairs."""
+
+
+def native_reading(options: ReadOptions) -> NativeReading | None:
+    """What the core must know of these options; None if it does not know all of them."""
+    others = replace(
+        options,
+        group_by="auto",
+        scores=(),
+        lower_is_better=False,
+        reasoning="keep",
+        response_part="full",
+        keep=(),
+    )
+    if not is_default_reading(others) or others.context or others.ignore or others.unrender:
+        return None
+    if len(options.scores) > _MOST_SCORES or any(_EACH in path for path, _ in options.scores):
+        return None
+    if options.keep and options.drop_rows:  # what is kept may mark answers
+        return None
+    group_by = None if options.group_by == "auto" else _group_by(options)
+    if group_by is None and options.group_by != "auto":
+        return None
+    return NativeReading(
+        group_by,
+        options.scores,
+        options.lower_is_better,
+        options.reasoning == "drop",
+        options.response_part == "final",
+        bool(options.keep),
+    )
+
+
+def _group_by(options: ReadOptions) -> tuple[tuple[str | None, int | None], ...] | None:
+    """The fields of --group-by; None if the core does not know one of them."""
+    words = options.group_by
+    if isinstance(words, str):
+        return () if words == "prompt" else None
+    keys = [group_key(word) for word in words]
+    if any(path == "file" or _EACH in path for path, *_ in keys):
+        return None
+    if any(pattern is not None or (run or 0) > _LARGEST_RUN for _, run, pattern in keys):
+        return None
+    return tuple(
+        (None if word == "prompt" else path, run)
+        for word, (path, run, _) in zip(words, keys, strict=True)
+    )

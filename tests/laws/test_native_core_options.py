@@ -1,0 +1,217 @@
+"""With options of reading, the native core finds what Python finds, or nothing."""
+
+import json
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nat_items import usual_items
+from rollouts_of_any_format import (
+    candidate_rows,
+    generic_rows,
+    gym_rows,
+    nat_rows,
+    pair_options,
+)
+from run_in_process import Asked, Outcome, Row, extract_lines, pair_lines
+from usual_rollouts import usual_rollouts
+from usual_rows import usual_rows
+
+from hypothesis_examples import examples
+from native_and_python import core, known_by, needs_core
+from prefpairs.engine.native import VARIABLE
+from prefpairs.errors import BadRecord, PrefpairsError, TwoReadings
+from prefpairs.fields.read_options import ReadOptions
+from prefpairs.sources import source_named
+from prefpairs.strategies.options import PairOptions
+
+pytestmark = needs_core
+
+GROUPS: list[Any] = ["auto", "prompt", ("id",), ("prompt", "id"), ("n//4",), ("m.x.0", "prompt")]
+SCORES: list[tuple[tuple[str, float], ...]] = [()]
+SCORES += [(("s", 1.0),), (("s", 0.1),), (("s", 0.7), ("m.y", -3.0))]
+VALUES: list[Any] = ["a", "é\u2028", 0, -1, 5, 2**70, 0.1, 1e22, True, False, None, []]
+VALUES += [{"b": [1.0]}]
+MORE: Row = {"id": "a", "n": 5, "s": 0.25, "m": {"x": ["a"], "y": 1}}
+"""What every row has besides, in the tests of rows that the core must know."""
+
+
+def more_columns() -> st.SearchStrategy[Row]:
+    """Columns that options name, mostly with a usual value."""
+    value = st.sampled_from([*VALUES, *[7] * 8])
+    nested = st.fixed_dictionaries({}, optional={"x": st.lists(value, max_size=2), "y": value})
+    columns = {"id": value, "n": value, "s": value, "m": nested, "m.y": value}
+    return st.fixed_dictionaries({}, optional=columns)
+
+
+def options_of_reading() -> st.SearchStrategy[ReadOptions]:
+    """Options that the core knows, all together."""
+    return st.builds(
+        ReadOptions,
+        group_by=st.sampled_from(GROUPS),
+        scores=st.sampled_from(SCORES),
+        lower_is_better=st.booleans(),
+        reasoning=st.sampled_from(["keep", "drop"]),
+        response_part=st.sampled_from(["full", "final"]),
+        keep=st.sampled_from([(), (), ("id",), ("m.x",)]),
+    )
+
+
+def is_known(source: str, row: Row, options: ReadOptions, sample: Row) -> bool:
+    """Whether the core indexes a row; if so, its result equals Python's."""
+    text = json.dumps(row, ensure_ascii=len(row) % 2 == 0)
+    line = text.encode("utf-8", "surrogatepass") + b"\n"
+    with suppress(BadRecord, TwoReadings):
+        opened = source_named(source).open_reader
+        how = opened([json.dumps(sample).encode()], options, "r.jsonl")
+        told = None
+        with suppress(BadRecord, TwoReadings):
+            told = how.read(line)
+        return how.native is not None and known_by(core(how), line, told)
+    return False
+
+
+GENERIC = {"question": "Q", "response": "A", "reward": 1.0, **MORE}
+CANDIDATE = {"group": "g", "prompt": "Q", "response": "A", "score": 0.5, "origin": "a:1"}
+
+ROLLOUT = {
+    "responses_create_params": {"input": "Q"},
+    "response": {"output": [{"type": "message", "role": "assistant", "content": "A"}]},
+    "reward": 0.5,
+    **MORE,
+}
+
+
+@examples(1500)
+@given(rows=gym_rows(), more=more_columns(), options=options_of_reading())
+def test_rollouts_of_nemo_gym(rows: list[Row], more: Row, options: ReadOptions) -> None:
+    """Calls, results, reasoning and several turns, grouped and scored in all ways."""
+    for row in rows:
+        is_known("nemo-gym", row | more, options, row)
+
+
+@examples(1000)
+@given(rows=generic_rows(), more=more_columns(), options=options_of_reading())
+def test_generic_rows(rows: list[Row], more: Row, options: ReadOptions) -> None:
+    """The same for rows of one's own, whichever of them comes first."""
+    for row in rows:
+        is_known("generic", row | more, options, rows[0] | more)
+        is_known("generic", row | more, options, GENERIC)
+
+
+@examples(1000)
+@given(row=usual_rows(), more=more_columns(), options=options_of_reading())
+def test_usual_generic_rows(row: Row, more: Row, options: ReadOptions) -> None:
+    """The same for usual ones."""
+    is_known("generic", row | more, options, GENERIC)
+
+
+@examples(1000)
+@given(rows=candidate_rows(), options=options_of_reading(), meta=more_columns())
+def test_candidates(rows: list[Row], options: ReadOptions, meta: Row) -> None:
+    """The same for candidates, whose groups may name a task."""
+    for row in rows:
+        is_known("candidates", row, options, row)
+        is_known("candidates", {**row, "meta": meta}, options, row)
+
+
+@examples(500)
+@given(item=usual_items(), rows=nat_rows(), options=options_of_reading())
+def test_items(item: Row, rows: list[Row], options: ReadOptions) -> None:
+    """The same for items."""
+    for row in (item, *rows):
+        is_known("nat", row, options, row)
+
+
+ALONE = [
+    *[ReadOptions(group_by=group) for group in GROUPS],
+    *[ReadOptions(scores=scores) for scores in SCORES],
+    ReadOptions(lower_is_better=True),
+    ReadOptions(reasoning="drop"),
+    ReadOptions(response_part="final"),
+    ReadOptions(keep=("id",)),
+    ReadOptions(group_by=("id", "n//4"), scores=SCORES[-1], lower_is_better=True, keep=("n",)),
+]
+
+
+@pytest.mark.parametrize("options", ALONE)
+@examples(40)
+@given(rollout=usual_rollouts(), item=usual_items())
+def test_usual_rows_are_known(options: ReadOptions, rollout: Row, item: Row) -> None:
+    """None of these options sends usual rows to Python."""
+    assert is_known("nemo-gym", ROLLOUT, options, ROLLOUT)
+    assert is_known("nemo-gym", rollout | MORE, options, rollout)
+    assert is_known("generic", GENERIC, options, GENERIC)
+    if not options.scores and isinstance(options.group_by, str):
+        assert is_known("candidates", CANDIDATE, options, CANDIDATE)
+        assert is_known("nat", item, options, item) == (options.group_by == "auto")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ReadOptions(group_by="file"),
+        ReadOptions(group_by=("file", "id")),
+        ReadOptions(group_by=("id~(.)",)),
+        ReadOptions(group_by=("m[].x",)),
+        ReadOptions(group_by=(f"n//{2**63}",)),
+        ReadOptions(scores=(("s", 1.0), ("n", 1.0), ("m.y", 1.0))),
+        ReadOptions(scores=(("m.x[]", 1.0),)),
+        ReadOptions(score_map=(("a", 1.0),)),
+        ReadOptions(keep=("id",), drop_rows=frozenset({"failed"})),
+        ReadOptions(context=("id",)),
+    ],
+)
+def test_what_only_python_knows(options: ReadOptions) -> None:
+    """Options that the core does not know, or whose sums it would round otherwise."""
+    assert not is_known("generic", GENERIC, options, GENERIC)
+    assert not is_known("candidates", CANDIDATE, options, CANDIDATE)
+    assert not is_known("nemo-gym", ROLLOUT, options, ROLLOUT)
+
+
+@examples(300)
+@given(
+    rows=st.one_of(gym_rows(), generic_rows(), candidate_rows(), nat_rows()),
+    columns=st.lists(more_columns(), min_size=1, max_size=4),
+    strategy=st.sampled_from(["best-vs-worst", "exhaustive", "random"]),
+    options=pair_options(),
+    read=options_of_reading(),
+    chance=st.randoms(use_true_random=False),
+)
+def test_runs(  # noqa: PLR0913 - the rows and the options of a run
+    *,
+    rows: list[Row],
+    columns: list[Row],
+    strategy: str,
+    options: PairOptions,
+    read: ReadOptions,
+    chance: Random,
+) -> None:
+    """Pairs, candidates, counts and notes of whole runs are the same with both engines."""
+    lines = [json.dumps(row | chance.choice(columns)).encode() + b"\n" for row in rows]
+    asked = Asked(strategy=strategy, options=options, read=read)
+    assert _told("require", lines, asked) == _told("0", lines, asked)
+
+
+def _told(word: str, lines: list[bytes], asked: Asked) -> list[object]:
+    """What pair and extract write, count and note, or their errors."""
+    runs: list[tuple[Callable[..., Outcome], object]] = [
+        (pair_lines, asked),
+        (extract_lines, asked.read),
+    ]
+    told: list[object] = []
+    with patch.dict(os.environ, {VARIABLE: word}):
+        for run, words in runs:
+            try:
+                outcome = run(lines, words)
+            except PrefpairsError as error:
+                told.append(repr(error))
+            else:
+                told.append((outcome.lines, outcome.counts(), outcome.ledger.notes))
+    return told
