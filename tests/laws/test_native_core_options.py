@@ -24,7 +24,7 @@ from usual_rollouts import usual_rollouts
 from usual_rows import usual_rows
 
 from hypothesis_examples import examples
-from native_and_python import core, known_by, needs_core
+from native_and_python import core, known_by, needs_core, paired
 from prefpairs.engine.native import VARIABLE
 from prefpairs.errors import BadRecord, PrefpairsError, TwoReadings
 from prefpairs.fields.read_options import ReadOptions
@@ -36,6 +36,8 @@ pytestmark = needs_core
 GROUPS: list[Any] = ["auto", "prompt", ("id",), ("prompt", "id"), ("n//4",), ("m.x.0", "prompt")]
 SCORES: list[tuple[tuple[str, float], ...]] = [()]
 SCORES += [(("s", 1.0),), (("s", 0.1),), (("s", 0.7), ("m.y", -3.0))]
+KEPT: list[tuple[str, ...]] = [(), (), ("id",), ("m.x", "n"), ("s", "m", "source_task"), ("m[].x",)]
+KEPT += [("error", "id"), ("chosen_id", "id")]
 VALUES: list[Any] = ["a", "é\u2028", 0, -1, 5, 2**70, 0.1, 1e22, True, False, None, []]
 VALUES += [{"b": [1.0]}]
 MORE: Row = {"id": "a", "n": 5, "s": 0.25, "m": {"x": ["a"], "y": 1}}
@@ -45,8 +47,9 @@ MORE: Row = {"id": "a", "n": 5, "s": 0.25, "m": {"x": ["a"], "y": 1}}
 def more_columns() -> st.SearchStrategy[Row]:
     """Columns that options name, mostly with a usual value."""
     value = st.sampled_from([*VALUES, *[7] * 8])
+    ends = st.sampled_from([None, "", "boom", False])
     nested = st.fixed_dictionaries({}, optional={"x": st.lists(value, max_size=2), "y": value})
-    columns = {"id": value, "n": value, "s": value, "m": nested, "m.y": value}
+    columns = {"id": value, "n": value, "s": value, "m": nested, "m.y": value, "error": ends}
     return st.fixed_dictionaries({}, optional=columns)
 
 
@@ -59,7 +62,7 @@ def options_of_reading() -> st.SearchStrategy[ReadOptions]:
         lower_is_better=st.booleans(),
         reasoning=st.sampled_from(["keep", "drop"]),
         response_part=st.sampled_from(["full", "final"]),
-        keep=st.sampled_from([(), (), ("id",), ("m.x",)]),
+        keep=st.sampled_from(KEPT),
     )
 
 
@@ -80,7 +83,7 @@ def is_known(source: str, row: Row, options: ReadOptions, sample: Row) -> bool:
 GENERIC = {"question": "Q", "response": "A", "reward": 1.0, **MORE}
 CANDIDATE = {"group": "g", "prompt": "Q", "response": "A", "score": 0.5, "origin": "a:1"}
 
-ROLLOUT = {
+ROLLOUT: Row = {
     "responses_create_params": {"input": "Q"},
     "response": {"output": [{"type": "message", "role": "assistant", "content": "A"}]},
     "reward": 0.5,
@@ -151,6 +154,31 @@ def test_usual_rows_are_known(options: ReadOptions, rollout: Row, item: Row) -> 
     if not options.scores and isinstance(options.group_by, str):
         assert is_known("candidates", CANDIDATE, options, CANDIDATE)
         assert is_known("nat", item, options, item) == (options.group_by == "auto")
+
+
+@pytest.mark.parametrize("kept", [("id",), ("m.x", "n"), ("nowhere", "s", "m")])
+def test_pairs_take_what_is_kept(kept: tuple[str, ...]) -> None:
+    """The core makes pairs with fields that options keep, of one row and of rows that differ."""
+    options = ReadOptions(keep=kept, group_by="prompt")
+    for source, row in (("nemo-gym", ROLLOUT), ("generic", GENERIC)):
+        sample = json.dumps(row | {"nowhere": 1}).encode()
+        how = source_named(source).open_reader([sample], options, "r.jsonl")
+        line = json.dumps(row).encode()
+        assert paired(line, how.read(line).kept, core(how))
+
+
+@pytest.mark.parametrize("kept", ["error", "response.status", "chosen_id"])
+def test_kept_fields_with_a_meaning_of_their_own(kept: str) -> None:
+    """Fields that mark answers are counted, and others do not take their names."""
+    response = ROLLOUT["response"] | {"status": "incomplete"}
+    better = ROLLOUT | {"error": "boom", "response": response, "chosen_id": 1}
+    said = {"type": "message", "role": "assistant", "content": "B"}
+    worse = ROLLOUT | {"reward": 0.0, "response": {"output": [said]}, "id": "b", "chosen_id": 1}
+    lines = [json.dumps(row).encode() + b"\n" for row in (better, worse)]
+    asked = Asked(read=ReadOptions(keep=(kept, "id")))
+    told = _told("0", lines, asked)
+    assert _told("require", lines, asked) == told
+    assert "chosen_id" in str(told)
 
 
 @pytest.mark.parametrize(

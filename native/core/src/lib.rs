@@ -13,6 +13,7 @@ mod fingerprint;
 pub mod generic;
 pub mod identity;
 pub mod json;
+pub mod meta;
 pub mod nat;
 pub mod nemo_gym;
 pub mod numbers;

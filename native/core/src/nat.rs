@@ -7,6 +7,7 @@ use crate::block::{Found, Group, Rows};
 use crate::chat::{strip, Chat, Once, Role};
 use crate::identity::{digest, Digest, ABSENT};
 use crate::json::{write_str, Cursor, No, Result, Str};
+use crate::meta::Meta;
 use crate::numbers::{number, read_index, read_score, NO_INDEX};
 use crate::questions::Questions;
 use crate::reading::{Named, Reading};
@@ -38,7 +39,7 @@ struct Asked {
     name: String,
     prompt: String,
     is_text: bool,
-    meta: String,
+    meta: Meta,
 }
 
 /// Reads items; remembers the questions that they asked.
@@ -236,16 +237,16 @@ impl Reader {
             ([words], true) => self.prompt.write_words(words, &mut prompt),
             (turns, _) => self.prompt.write(turns, &self.prompt.answers(None), 0, &mut prompt),
         }
-        let mut meta = format!("{{\"example_id\":{id},\"turn_id\":");
-        write_str(&step.turn.text(), &mut meta);
-        meta.push('}');
+        let mut meta = Meta::default();
+        meta.add("example_id", id.to_owned());
+        meta.say("turn_id", &step.turn.text());
         Ok(Asked { group, name, prompt, is_text, meta })
     }
 
     /// All candidates of an item as pairs have them.
     fn read_winners(&mut self, line: &str) -> Result<()> {
         self.winners.clear();
-        if self.reading.keeps_more {
+        if self.reading.keeps_more || !self.reading.keep.is_empty() {
             return Err(No::Odd);
         }
         let item = self.read(line)?;

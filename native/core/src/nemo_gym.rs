@@ -193,7 +193,8 @@ struct LastQuestion {
     group: String,
     prompt: String,
     tools: String,
-    meta: String,
+    /// The task that the group does not name.
+    task: Option<String>,
 }
 
 impl Rows for Reader {
@@ -242,7 +243,7 @@ impl Winners for Reader {
         found.group.clone_from(&self.last.group);
         found.prompt.clone_from(&self.last.prompt);
         found.tools.clone_from(&self.last.tools);
-        found.meta.clone_from(&self.last.meta);
+        self.reading.write_meta(self.last.task.as_deref(), line, &mut found.meta)?;
         Ok(())
     }
 }
@@ -372,11 +373,11 @@ impl Reader {
         let mut last = std::mem::take(&mut self.last); // it stays empty after an error
         let (calls, group, named) = self.new_question(row.asked, row.moved)?;
         (last.digests, last.calls) = (group.question, calls);
-        for text in [&mut last.group, &mut last.prompt, &mut last.tools, &mut last.meta] {
+        for text in [&mut last.group, &mut last.prompt, &mut last.tools] {
             text.clear();
         }
         write_str(&named.group, &mut last.group);
-        named.write_meta(&mut last.meta);
+        last.task = named.task;
         let prompt = &self.prompt;
         prompt.write(&prompt.messages, &prompt.answers(None), 0, &mut last.prompt);
         if group.question[2] != ABSENT {

@@ -57,7 +57,8 @@ struct LastQuestion {
     prompt: String,
     is_text: bool,
     tools: String,
-    meta: String,
+    /// The task that the group does not name.
+    task: Option<String>,
 }
 
 /// A row, and what follows from it and from the options.
@@ -177,11 +178,11 @@ impl<S: Shape> Reader<S> {
         let mut last = std::mem::take(&mut self.last); // it stays empty after an error
         let (calls, group, named) = self.new_question(row, values)?;
         (last.digests, last.calls, last.asked) = (group.question, calls, asked);
-        for text in [&mut last.group, &mut last.prompt, &mut last.tools, &mut last.meta] {
+        for text in [&mut last.group, &mut last.prompt, &mut last.tools] {
             text.clear();
         }
         write_str(&named.group, &mut last.group);
-        named.write_meta(&mut last.meta);
+        last.task = named.task;
         last.is_text = row.prompt.starts_with('"');
         write_text(&self.prompt, last.is_text, &self.prompt.answers(None), 0, &mut last.prompt);
         if group.question[2] != ABSENT {
@@ -245,7 +246,7 @@ impl<S: Shape> Winners for Reader<S> {
         found.prompt.clone_from(&self.last.prompt);
         found.prompt_is_text = self.last.is_text;
         found.tools.clone_from(&self.last.tools);
-        found.meta.clone_from(&self.last.meta);
+        self.reading.write_meta(self.last.task.as_deref(), line, &mut found.meta)?;
         if let Some(origin) = row.origin.filter(|origin| !origin.raw.is_empty()) {
             write_str(&origin.text(), &mut found.origin);
         }

@@ -1,11 +1,14 @@
 //! What options change about how rows are read.
 
 use crate::identity::{digest, hexadecimal, Digest, ABSENT};
-use crate::json::{write_str, Cursor, No, Result};
+use crate::json::{Cursor, No, Result};
+use crate::meta::Meta;
 use crate::numbers::{number, read_number, round_score, LARGEST_SCORE};
 
 /// What the names of groups that nothing but their prompt identifies begin with.
 const BY_PROMPT: &str = "prompt:";
+/// The name under which pairs have a task that their group does not name.
+const TASK: &str = "source_task";
 /// Stands for the prompt among the values that name a group; JSON cannot hold it.
 const PROMPT: char = '\0';
 
@@ -18,6 +21,8 @@ pub struct Reading {
     pub drop_reasoning: bool,
     /// Whether only the model's last text is its answer.
     pub only_last_text: bool,
+    /// The paths of fields that pairs take over.
+    pub keep: Vec<String>,
     /// Whether pairs take more of a row than is read here.
     pub keeps_more: bool,
 }
@@ -52,15 +57,6 @@ pub struct Named {
 impl Named {
     pub fn task_digest(&self) -> Digest {
         self.task.as_ref().map_or(ABSENT, |task| digest(&[b"task\0", task.as_bytes()]))
-    }
-
-    /// What pairs say of a task that their group does not name; nothing if it does.
-    pub fn write_meta(&self, out: &mut String) {
-        if let Some(task) = &self.task {
-            out.push_str("{\"source_task\":");
-            write_str(task, out);
-            out.push('}');
-        }
     }
 }
 
@@ -112,6 +108,21 @@ impl Reading {
         matches!(self.group_by, GroupBy::Task)
     }
 
+    /// What pairs say of a row: the task that its group does not name, and fields that they take over.
+    pub fn write_meta(&self, task: Option<&str>, line: &str, meta: &mut Meta) -> Result<()> {
+        if let Some(task) = task {
+            meta.say(TASK, task);
+        }
+        for path in &self.keep {
+            if let Some(mut value) = find(line, path)? {
+                let mut written = String::new();
+                value.rewrite(&mut written)?;
+                meta.add(path, written);
+            }
+        }
+        Ok(())
+    }
+
     /// The score of a row; `own` is that of its format.
     pub fn score(&self, line: &str, own: Option<f64>) -> Result<f64> {
         if self.scores.is_empty() {
@@ -143,8 +154,13 @@ pub fn task_of_group(name: &str) -> Option<String> {
     (!name.starts_with(BY_PROMPT)).then(|| name.to_owned())
 }
 
-/// The value at a dotted path. Where there is none, or several could be meant, Python reads the row.
+/// The value at a dotted path. Where there is none, Python reads the row.
 fn at<'a>(line: &'a str, path: &str) -> Result<Cursor<'a>> {
+    find(line, path)?.ok_or(No::Odd)
+}
+
+/// The value at a dotted path, if there is one. Where several could be meant, Python reads the row.
+fn find<'a>(line: &'a str, path: &str) -> Result<Option<Cursor<'a>>> {
     let (mut cursor, mut rest) = (Cursor::new(line), path);
     loop {
         let (step, more) = rest.split_once('.').map_or((rest, None), |(one, two)| (one, Some(two)));
@@ -174,10 +190,8 @@ fn at<'a>(line: &'a str, path: &str) -> Result<Cursor<'a>> {
             })?;
             whole = first.filter(|_| more.is_none());
         }
-        if let Some(value) = whole {
-            return Ok(value);
-        }
-        (cursor, rest) = (first.ok_or(No::Odd)?, more.ok_or(No::Odd)?);
+        let (Some(value), Some(more), None) = (first, more, whole) else { return Ok(whole) };
+        (cursor, rest) = (value, more);
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::identity::{digest, hexadecimal, Digest, ABSENT};
 use crate::json::{write_double, write_str, No, Result};
+use crate::meta::Meta;
 use crate::numbers::{gap_between, NO_INDEX};
 use crate::source::{Buffer, Source};
 
@@ -50,8 +51,7 @@ pub struct Winner {
     pub tools: String,
     pub response: String,
     pub response_is_text: bool,
-    /// Its other known facts as JSON; empty if there are none.
-    pub meta: String,
+    pub meta: Meta,
     /// Where an earlier command found it; empty where that is its line.
     pub origin: String,
     /// Its number among the answers of its row, from 1; 0 for the only one.
@@ -80,9 +80,8 @@ impl Winner {
 
     /// The bytes that its texts take, used or not.
     fn room(&self) -> usize {
-        let texts =
-            [&self.group, &self.prompt, &self.tools, &self.response, &self.meta, &self.origin];
-        texts.map(String::capacity).iter().sum()
+        let texts = [&self.group, &self.prompt, &self.tools, &self.response, &self.origin];
+        texts.map(String::capacity).iter().sum::<usize>() + self.meta.room()
     }
 }
 
@@ -174,7 +173,7 @@ impl<R: Winners> PairWriter<R> {
         }
         let sides = [chosen, rejected].map(|place| (place, self.kept.get(&place.number)));
         let [(_, Some(better)), (_, Some(worse))] = sides else { return Err(No::Odd) };
-        if better.question != worse.question || better.meta != worse.meta {
+        if better.question != worse.question {
             return Err(No::Odd);
         }
         let gap = gap_between(better.score, worse.score)?;
@@ -275,16 +274,16 @@ fn write_line(
         numbers.push_str("\":");
         side.write_origin(name, line, &mut numbers);
     }
-    lines.extend_from_slice(numbers.as_bytes());
     if *tools != ABSENT {
-        lines.extend_from_slice(b",\"tools\":");
-        lines.extend_from_slice(chosen.tools.as_bytes());
+        numbers.push_str(",\"tools\":");
+        numbers.push_str(&chosen.tools);
     }
-    if !chosen.meta.is_empty() {
-        lines.extend_from_slice(b",\"meta\":");
-        lines.extend_from_slice(chosen.meta.as_bytes());
+    if let Err(no) = Meta::write_joined(&chosen.meta, &rejected.meta, &mut numbers) {
+        lines.truncate(start);
+        return Err(no);
     }
-    lines.extend_from_slice(b"}\n");
+    numbers.push_str("}\n");
+    lines.extend_from_slice(numbers.as_bytes());
     Ok(())
 }
 

@@ -12,6 +12,7 @@ pub struct Given {
     lower_is_better: bool,
     drop_reasoning: bool,
     only_last_text: bool,
+    keep: Vec<String>,
     keeps_more: bool,
 }
 
@@ -27,8 +28,16 @@ impl From<Given> for Reading {
             Some(fields) if fields.is_empty() => GroupBy::Prompt,
             Some(fields) => GroupBy::Fields(fields.into_iter().map(field).collect()),
         };
-        let Given { scores, lower_is_better, drop_reasoning, only_last_text, keeps_more, .. } =
-            given;
-        Reading { group_by, scores, lower_is_better, drop_reasoning, only_last_text, keeps_more }
+        let Given { scores, lower_is_better, drop_reasoning, only_last_text, .. } = given;
+        let Given { keep, keeps_more, .. } = given;
+        Reading {
+            group_by,
+            scores,
+            lower_is_better,
+            drop_reasoning,
+            only_last_text,
+            keep,
+            keeps_more,
+        }
     }
 }

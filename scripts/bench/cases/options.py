@@ -19,8 +19,6 @@ WITH = (
     ("--keep", "_ng_task_index"),
 )
 MOST = 1.2
-MOST_KEPT = 3.0
-"""Candidates in pairs are read by Python if pairs take more of their rows."""
 
 
 def options(setting: Setting) -> Finding:
@@ -37,7 +35,7 @@ def options(setting: Setting) -> Finding:
         Claim(
             what=f"CPU with {' '.join(words)}, against the loop",
             value=costs[" ".join(words)].cpu / costs[LOOP].cpu,
-            bound=MOST_KEPT if words[0] == "--keep" else MOST,
+            bound=MOST,
             unit="x",
         )
         for words in WITH

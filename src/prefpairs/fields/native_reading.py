@@ -3,12 +3,16 @@
 from dataclasses import replace
 from typing import NamedTuple
 
+from prefpairs.fields.make_candidate import TASK
 from prefpairs.fields.read_options import ReadOptions, group_key, is_default_reading
+from prefpairs.model.marks import MARKS
+from prefpairs.model.pair import OTHER_GROUP, OTHER_PROMPT, POSITION
 
 _MOST_SCORES = 2
 """The sum of more numbers is rounded once by Python, and after each addition by the core."""
 _LARGEST_RUN = 2**63 - 1
 _EACH = "[]"
+_KNOWN = {TASK, POSITION, OTHER_GROUP, OTHER_PROMPT}
 
 
 class NativeReading(NamedTuple):
@@ -20,6 +24,7 @@ class NativeReading(NamedTuple):
     lower_is_better: bool = False
     drop_reasoning: bool = False
     only_last_text: bool = False
+    keep: tuple[str, ...] = ()
     keeps_more: bool = False
     """Whether pairs take more of a row, so that Python reads the candidates in pairs."""
 
@@ -41,6 +46,7 @@ def native_reading(options: ReadOptions) -> NativeReading | None:
         return None
     if options.keep and options.drop_rows:  # what is kept may mark answers
         return None
+    knows_all = len({*options.keep}) == len(options.keep) and not any(map(_is_odd, options.keep))
     group_by = None if options.group_by == "auto" else _group_by(options)
     if group_by is None and options.group_by != "auto":
         return None
@@ -50,8 +56,16 @@ def native_reading(options: ReadOptions) -> NativeReading | None:
         options.lower_is_better,
         options.reasoning == "drop",
         options.response_part == "final",
-        bool(options.keep),
+        options.keep if knows_all else (),
+        not knows_all,
     )
+
+
+def _is_odd(path: str) -> bool:
+    """Whether a kept field may mark an answer, or have the name of another one in a pair's meta."""
+    if any(mark.in_meta.search(path) for mark in MARKS.values()):
+        return True
+    return _EACH in path or path in _KNOWN or path.startswith(("chosen_", "rejected_"))
 
 
 def _group_by(options: ReadOptions) -> tuple[tuple[str | None, int | None], ...] | None:
