@@ -30,14 +30,6 @@ impl DigestTable {
         self.digests.get(number)
     }
 
-    /// The number of a digest, if it is known.
-    pub fn find(&self, digest: &Digest) -> Option<u32> {
-        if self.slots.is_empty() {
-            return None;
-        }
-        self.slots[self.slot(digest)].checked_sub(1)
-    }
-
     /// The number of a digest; a new digest gets the next free number.
     pub fn number_of(&mut self, digest: Digest) -> u32 {
         if 4 * self.digests.len() >= 3 * self.slots.len() {

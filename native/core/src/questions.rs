@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::block::{Columns, Group};
-use crate::digest_table::DigestTable;
 use crate::fingerprint::Fingerprints;
 use crate::identity::{Digest, ABSENT};
 
@@ -31,15 +30,8 @@ pub struct Questions {
 #[derive(Default)]
 struct Shared {
     fingerprints: Fingerprints,
-    known: [Mutex<Known>; TABLES],
+    known: [Mutex<HashMap<Digest, Question>>; TABLES],
     groups: Mutex<Groups>,
-}
-
-/// Questions by the numbers of their fingerprints.
-#[derive(Default)]
-struct Known {
-    fingerprints: DigestTable,
-    questions: Vec<Question>,
 }
 
 #[derive(Default)]
@@ -59,19 +51,15 @@ impl Questions {
     }
 
     pub fn find(&self, fingerprint: &Digest) -> Option<Question> {
-        let table = self.table(fingerprint);
-        let number = table.fingerprints.find(fingerprint)?;
-        table.questions.get(number as usize).copied()
+        self.table(fingerprint).get(fingerprint).copied()
     }
 
     /// Add a question, unless another thread has done so meanwhile.
     pub fn add(&self, fingerprint: Digest, group: Group, calls: u32) -> Question {
         let mut table = self.table(&fingerprint);
-        let number = table.fingerprints.number_of(fingerprint) as usize;
-        if number == table.questions.len() {
-            table.questions.push(Question { group: self.add_group(group), calls });
-        }
-        table.questions[number]
+        *table
+            .entry(fingerprint)
+            .or_insert_with(|| Question { group: self.add_group(group), calls })
     }
 
     /// Add a group whose question will not be found again.
@@ -107,7 +95,7 @@ impl Questions {
         }
     }
 
-    fn table(&self, fingerprint: &Digest) -> MutexGuard<'_, Known> {
+    fn table(&self, fingerprint: &Digest) -> MutexGuard<'_, HashMap<Digest, Question>> {
         locked(&self.shared.known[usize::from(fingerprint[0]) % TABLES])
     }
 }

@@ -16,7 +16,7 @@ from prefpairs.errors import BadInput
 from prefpairs.files.input_file import Input
 from prefpairs.files.lines import what_allows
 
-_CHUNK = 1 << 18
+_CHUNK = 1 << 16
 _FAR = 1 << 22
 _MOST_TRIES = 4
 _MOST_MISSES = 16

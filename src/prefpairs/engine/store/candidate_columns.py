@@ -9,6 +9,7 @@ candidate each, and `join` takes blocks of columns that were filled elsewhere.
 
 from array import array
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, repeat
@@ -358,8 +359,8 @@ class CandidateColumns:
     def most_pairs(self) -> int:
         """An upper bound of the number of pairs in all groups together."""
         _, starts = self._by_group
-        sizes = map(sub, starts[1:], starts)
-        return sum(size * (size - 1) // 2 for size in sizes)
+        sizes = Counter(map(sub, starts[1:], starts))
+        return sum(groups * (size * (size - 1) // 2) for size, groups in sizes.items())
 
     def constant_groups(self) -> int:
         """How many groups hold one answer several times, with different scores."""
