@@ -60,7 +60,8 @@ class Bounds:
                 self._steps.append((reason, tightened))
         cap = None if options.across_prompts else options.max_pairs_per_group
         self._cap = None if name == _DRAWS else cap
-        self._most: float = 1 if name in _ONE_PAIR else (cap or 1) if name == _DRAWS else inf
+        self.most: float = 1 if name in _ONE_PAIR else (cap or 1) if name == _DRAWS else inf
+        """The most pairs that the strategy makes of a group, however large that is."""
 
     def __bool__(self) -> bool:
         """Whether there are bounds."""
@@ -69,7 +70,7 @@ class Bounds:
     def left_out(self, group: "Group", found: int) -> Counter[str]:
         """How many pairs each bound leaves out; `found` pairs are within all but the last one."""
         lost = Counter[str]()
-        if self._steps and found < self._most:
+        if self._steps and found < self.most:
             group = group._replace(digests=list(group.digests))
             before = how_many(self._strategy(group, self._unbounded))
             for step, (reason, tightened) in enumerate(self._steps, 1):

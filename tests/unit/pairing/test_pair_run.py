@@ -353,11 +353,21 @@ def test_more_pairs_than_anyone_wants(tmp_path: Path, monkeypatch: pytest.Monkey
     assert caught.value.pairs == 6
 
 
+@pytest.mark.parametrize("strategy", ["best-vs-worst", "sweet-spot", "random"])
+def test_one_pair_of_each_group_is_not_counted_in_advance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str
+) -> None:
+    """Millions of large groups are decided once, if a strategy makes one pair of each."""
+    monkeypatch.setattr("prefpairs.engine.store.decide.MOST_PAIRS", 3)
+    monkeypatch.setattr("prefpairs.engine.store.decide.how_many", pytest.fail)
+    assert len(_run(tmp_path, data_of(ROWS), strategy=strategy)) == 3
+
+
 def test_refusal_leaves_the_ledgers_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counting pairs in advance does not count dropped candidates twice."""
-    monkeypatch.setattr("prefpairs.engine.store.decide.MOST_PAIRS", 1)
+    monkeypatch.setattr("prefpairs.engine.store.decide.MOST_PAIRS", 3)
     ledger = Ledger()
-    _run(tmp_path, data_of([*ROLLOUTS, ROLLOUTS[0]]), ledger=ledger)
+    _run(tmp_path, data_of([*ROLLOUTS, ROLLOUTS[0]]), ledger=ledger, strategy="exhaustive")
     assert (ledger.groups, ledger.candidates_dropped) == (1, {"duplicate_rollout": 1})
 
 

@@ -71,11 +71,13 @@ def may_flood(plan: PairPlan) -> bool:
 
 def refuse_too_many(candidates: Candidates, plan: PairPlan) -> None:
     """Raise TooManyPairs, before any pair is made, if there are more than anyone expects."""
-    if not may_flood(plan) or candidates.columns.most_pairs() <= MOST_PAIRS:
+    columns = candidates.columns
+    most = Bounds(plan.options).most * columns.groups
+    if not may_flood(plan) or min(columns.most_pairs(), most) <= MOST_PAIRS:
         return
     _, strategy = strategy_named(plan.options.strategy)
     pairs = 0
-    for ranked in candidates.rank(range(candidates.columns.groups), plan, Ledger()):
+    for ranked in candidates.rank(range(columns.groups), plan, Ledger()):
         pairs += how_many(strategy(ranked.group, plan.options))
     if pairs > MOST_PAIRS:
         raise TooManyPairs(pairs, MOST_PAIRS)
