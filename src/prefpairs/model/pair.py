@@ -12,7 +12,7 @@ from prefpairs.model.identity import (
     group_of_prompt,
     pair_id,
 )
-from prefpairs.model.json_codec import encode, encode_line, encode_sorted, finite
+from prefpairs.model.json_codec import decode, encode, encode_line, encode_sorted, finite
 from prefpairs.model.message import Text, as_chat
 from prefpairs.model.number import LARGEST_SCORE, gap_between, read_score, round_score
 from prefpairs.model.tool_calls import number_calls
@@ -180,6 +180,11 @@ def pair_line(pair: Pair) -> bytes:
         named = zip(_LEFT_OUT_IF_EMPTY, others, strict=True)
         row |= {key: value for key, value in named if value}
     return encode_line(row)
+
+
+def written_pair(line: bytes) -> Pair:
+    """The pair of a line that is known to be what `pair_line` would write of it."""
+    return Pair(**decode(line))
 
 
 def without_scores(pair: Pair) -> Pair:

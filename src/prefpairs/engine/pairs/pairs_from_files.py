@@ -24,7 +24,7 @@ from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest
 from prefpairs.model.marks import marks_of
 from prefpairs.model.memory_guard import LIGHT
-from prefpairs.model.pair import Pair, pair_line
+from prefpairs.model.pair import Pair, pair_line, written_pair
 from prefpairs.plan import InputPlan
 from prefpairs.sources.detect import PAIRS, check_kind
 from prefpairs.stages.base import IndexedPair
@@ -173,6 +173,9 @@ class PairsFromFiles:
 
     def blocks(self) -> Iterator[PairColumns]:
         """The same in columns, some at a time."""
+        return (block for _, block in self._blocks())
+
+    def _blocks(self) -> Iterator[tuple[Input, PairColumns]]:
         ledger = self._ledger
         usual = self._rows.plan.dialect == "auto" and self._rows.plan.one_kind in (None, PAIRS)
         core = core_of_pairs() if usual else None
@@ -185,10 +188,10 @@ class PairsFromFiles:
                     self._index(core, rows, file, source, block)
                 except PrefpairsError:
                     if len(block):
-                        yield block
+                        yield source, block
                     raise
                 if len(block):
-                    yield block
+                    yield source, block
                 self._at_hand.clear()
                 self._copies.clear()
             ledger.rows_by_input[source.label] = ledger.rows_read - before
@@ -283,12 +286,11 @@ class PairsFromFiles:
 
     def put_all(self, sink: Sink) -> None:
         """Write all pairs to the sink, each to the side of its input."""
-        for source, readings in pair_readings(self._rows, self._ledger):
+        for source, block in self._blocks():
             side = self._sides.get(source, WHOLE)
-            for _, reading in readings:
-                written = sink.put(reading.pair, side)
-                if side:
-                    self._ledger.sides[side] += written
+            written = sink.take(block, self, [side] * len(block))
+            if side:
+                self._ledger.sides[side] += written[side]
 
     def pair(self, entry: IndexedPair) -> Pair:
         """The pair of an entry; InputChanged if it is not the indexed one."""
@@ -303,7 +305,9 @@ class PairsFromFiles:
         """The pair at a place, if it belongs to the block that is looked at."""
         found = self._at_hand.get(place)
         if isinstance(found, bytes):
-            found = self._at_hand[place] = reader_of("auto")(found).pair
+            known = place in self._copies
+            found = written_pair(found) if known else reader_of("auto")(found).pair
+            self._at_hand[place] = found
         return found
 
     def lines(self, pairs: PairColumns) -> Iterator[tuple[Sequence[int], Lines]]:
