@@ -19,7 +19,7 @@ from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.row_outcome import RowOutcome
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.marks import marks_of
-from prefpairs.model.pair import make_pair, pair_line, written_pair
+from prefpairs.model.pair import make_pair, pair_line, pair_of_line
 from prefpairs.sources import nemo_gym, source_named
 from prefpairs.sources.base import RecordReader
 from prefpairs.stages.pair_columns import PairColumns
@@ -155,7 +155,7 @@ def pair_known(line: bytes) -> str:
     assert repr(list(found)) == repr(list(expected))
     if kind > 1:
         assert line == pair_line(read.pair)
-        assert repr(written_pair(line)) == repr(read.pair)
+        assert repr(pair_of_line(line)) == repr(read.pair)
         assert not any(marks_of(read.pair.meta or {}))
         return "as written"
     return "known"

@@ -182,7 +182,7 @@ def pair_line(pair: Pair) -> bytes:
     return encode_line(row)
 
 
-def written_pair(line: bytes) -> Pair:
+def pair_of_line(line: bytes) -> Pair:
     """The pair of a line that is known to be what `pair_line` would write of it."""
     return Pair(**decode(line))
 

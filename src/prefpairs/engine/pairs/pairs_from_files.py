@@ -24,7 +24,7 @@ from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest
 from prefpairs.model.marks import marks_of
 from prefpairs.model.memory_guard import LIGHT
-from prefpairs.model.pair import Pair, pair_line, written_pair
+from prefpairs.model.pair import Pair, pair_line, pair_of_line
 from prefpairs.plan import InputPlan
 from prefpairs.sources.detect import PAIRS, check_kind
 from prefpairs.stages.base import IndexedPair
@@ -306,7 +306,7 @@ class PairsFromFiles:
         found = self._at_hand.get(place)
         if isinstance(found, bytes):
             known = place in self._copies
-            found = written_pair(found) if known else reader_of("auto")(found).pair
+            found = pair_of_line(found) if known else reader_of("auto")(found).pair
             self._at_hand[place] = found
         return found
 
