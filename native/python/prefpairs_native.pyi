@@ -173,6 +173,26 @@ class Generic(_Reader):
         """
 
 @final
+class SeveralAnswers(_Reader):
+    """Reads rows with several answers, whose columns are known by their names."""
+
+    def __new__(
+        cls,
+        reading: Reading,
+        of_row: Sequence[tuple[str, str]],
+        of_item: Sequence[tuple[str, str]],
+        judged: bool,
+        of_chats: bool,
+        of_others: Sequence[str],
+    ) -> SeveralAnswers:
+        """Columns that matter, each with what it may hold (see several_answers.rs).
+
+        The answers are in a list of texts, or in a list of objects, whose columns are those
+        `of_item`. Scores of `judged` rows are true or false, text in place of a prompt `of_chats`
+        may be a chat, and rows with a text `of_others` may be of another source.
+        """
+
+@final
 class Nat(_Reader):
     """Reads items of the NeMo Agent Toolkit, whose candidates are steps of this name."""
 

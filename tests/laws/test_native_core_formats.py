@@ -261,7 +261,7 @@ def test_prompts_of_items(prompts: list[Any], more: Row, item_id: Any, place: in
 def test_runs(given_lines: list[bytes], strategy: str, options: PairOptions, pair: Any) -> None:
     """Pairs, candidates, counts and notes of whole runs are the same with both engines."""
     asked = Asked(strategy=strategy, options=options, read=ReadOptions())
-    assert _run("require", given_lines, asked, pair) == _run("0", given_lines, asked, pair)
+    assert run_by("require", given_lines, asked, pair) == run_by("0", given_lines, asked, pair)
 
 
 @examples(600)
@@ -296,11 +296,12 @@ def _same_of_candidates(given_rows: list[Row], asked: Asked, *, numbered: bool) 
     of_group = {"group": "g", "origin": "o"}
     rows = [{**of_group, "index": at, **row} for at, row in enumerate(given_rows)]
     given_lines = [json.dumps(row).encode() + b"\n" for row in (rows if numbered else given_rows)]
-    runs = [_run(word, given_lines, asked, pair_lines) for word in ("require", "0")]
+    runs = [run_by(word, given_lines, asked, pair_lines) for word in ("require", "0")]
     assert runs[0] == runs[1]
 
 
-def _run(word: str, given_lines: list[bytes], asked: Asked, pair: Any) -> list[object]:
+def run_by(word: str, given_lines: list[bytes], asked: Asked, pair: Any) -> list[object]:
+    """What runs with this engine give: lines, counts and notes, or an error."""
     runs = partial(pair, given_lines, asked), partial(extract_lines, given_lines, asked.read)
     told_by: list[object] = []
     with patch.dict(os.environ, {VARIABLE: word}):

@@ -3,7 +3,7 @@
 use crate::chat::{Chat, Once};
 use crate::json::{Cursor, No, Result, Str};
 use crate::numbers::{read_index, read_score, NO_INDEX};
-use crate::one_answer::{read_answer, Row, Shape};
+use crate::one_answer::{read_answer, Format, Row, Shape};
 use crate::reference::Reference;
 
 const FIELDS: [&str; 10] = [
@@ -37,9 +37,11 @@ const TELLING: [&str; 8] = [
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Candidates;
 
-impl Shape for Candidates {
+impl Format for Candidates {
     const MAY_BE_UNFINISHED: bool = false; // extract has dropped those that it should not keep
+}
 
+impl Shape for Candidates {
     fn read<'a>(&self, line: &'a str, answer: &mut Chat) -> Result<Row<'a>> {
         let mut seen = 0_u32;
         let (mut group, mut origin): (Option<Str>, Option<Str>) = (None, None);

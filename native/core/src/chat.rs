@@ -150,6 +150,16 @@ impl Chat {
         unescaped(message.thoughts.of(&self.thoughts))
     }
 
+    /// Whether there may be inline thinking in the words of a message.
+    pub fn may_think(&self, message: &Message) -> bool {
+        memchr::memmem::find(message.words.of(&self.words).as_bytes(), b"think>").is_some()
+    }
+
+    /// Whether a message says something, and nothing that may be thinking.
+    pub fn is_plain(&self, message: &Message) -> bool {
+        self.says_something(message) && !self.may_think(message)
+    }
+
     /// Write the words of a message as a string.
     pub fn write_words(&self, message: &Message, out: &mut String) {
         write_written(message.words.of(&self.words), out);
@@ -518,11 +528,8 @@ impl Chat {
     pub fn split_reasoning(&mut self) {
         for place in 0..self.messages.len() {
             let message = self.messages[place];
-            if message.role == Role::Assistant && !message.words.is_empty() {
-                let words = message.words.of(&self.words);
-                if memchr::memmem::find(words.as_bytes(), b"think>").is_some() {
-                    self.split(place);
-                }
+            if message.role == Role::Assistant && self.may_think(&message) {
+                self.split(place);
             }
         }
     }
@@ -628,6 +635,12 @@ impl Chat {
         self.canonical = canonical;
         self.bare = bare;
         Ok(if self.messages.len() == 1 { one } else { digest(&[b"chat\0", &all]) })
+    }
+
+    /// The digest of a message that is words alone.
+    pub fn digest_words(&self, message: &Message) -> Digest {
+        let words = self.words_of(message);
+        digest(&[b"text\0", message.role.name().as_bytes(), b"\0", words.as_bytes()])
     }
 
     fn digest_message(

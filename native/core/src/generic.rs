@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::chat::Chat;
 use crate::json::{Cursor, No, Result};
 use crate::numbers::{read_score, NO_INDEX};
-use crate::one_answer::{Row, Shape};
+use crate::one_answer::{Format, Row, Shape};
 use crate::reference::Reference;
 
 /// What a column may hold that could change what is read of a row.
@@ -72,9 +72,11 @@ impl Columns {
     }
 }
 
-impl Shape for Columns {
+impl Format for Columns {
     const MAY_BE_UNFINISHED: bool = true;
+}
 
+impl Shape for Columns {
     fn read<'a>(&self, line: &'a str, answer: &mut Chat) -> Result<Row<'a>> {
         let (mut prompt, mut score, mut reference) = (None, None, None);
         let mut cursor = Cursor::new(line);
@@ -106,14 +108,8 @@ impl Shape for Columns {
                     answer.say_as_given(crate::chat::Role::Assistant, words);
                     Ok(())
                 }
-                MayBe::Score if self.judged => {
-                    let verdict = cursor.peek() == b't';
-                    cursor.word(if verdict { "true" } else { "false" }).map_err(|_| No::Odd)?;
-                    score = Some(f64::from(u8::from(verdict)));
-                    Ok(())
-                }
                 MayBe::Score => {
-                    score = Some(read_score(cursor)?);
+                    score = Some(score_of(cursor, self.judged)?);
                     Ok(())
                 }
                 MayBe::Reference(column) => {
@@ -129,7 +125,7 @@ impl Shape for Columns {
         let (Some(prompt), [said]) = (prompt, &answer.messages[..]) else {
             return Err(No::Odd);
         };
-        if memchr::memmem::find(answer.words_of(said).as_bytes(), b"think>").is_some() {
+        if answer.may_think(said) {
             return Err(No::Odd);
         }
         let (group, origin) = (None, None);
@@ -148,14 +144,24 @@ impl Shape for Columns {
     }
 }
 
+/// A score; in `judged` rows it is true or false.
+pub(crate) fn score_of(cursor: &mut Cursor, judged: bool) -> Result<f64> {
+    if !judged {
+        return read_score(cursor);
+    }
+    let verdict = cursor.peek() == b't';
+    cursor.word(if verdict { "true" } else { "false" }).map_err(|_| No::Odd)?;
+    Ok(f64::from(u8::from(verdict)))
+}
+
 /// Which of the columns a row had.
 #[derive(Default)]
-struct Seen {
+pub(crate) struct Seen {
     places: [u64; 8],
 }
 
 impl Seen {
-    fn first(&mut self, place: usize) -> Result<()> {
+    pub(crate) fn first(&mut self, place: usize) -> Result<()> {
         let word = self.places.get_mut(place / 64).ok_or(No::Odd)?;
         let bit = 1 << (place % 64);
         if *word & bit != 0 {
@@ -166,7 +172,8 @@ impl Seen {
     }
 }
 
-fn check(cursor: &mut Cursor, may_be: MayBe) -> Result<()> {
+/// Take a value that is only checked.
+pub(crate) fn check(cursor: &mut Cursor, may_be: MayBe) -> Result<()> {
     let next = cursor.peek();
     let is_number = matches!(next, b'-' | b'0'..=b'9');
     let known = match may_be {

@@ -24,6 +24,7 @@ pub mod pipeline;
 pub mod questions;
 pub mod reading;
 pub mod reference;
+pub mod several_answers;
 pub mod source;
 pub mod window;
 pub mod winners;

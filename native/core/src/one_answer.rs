@@ -4,6 +4,7 @@ use crate::block::{Found, Group, Rows};
 use crate::chat::{Chat, Message, Role};
 use crate::identity::{digest, Digest, ABSENT};
 use crate::json::{write_str, Cursor, No, Result, Str};
+use crate::meta::Meta;
 use crate::questions::Questions;
 use crate::reading::{task_of_group, Named, Reading};
 use crate::reference::Reference;
@@ -28,20 +29,23 @@ pub struct Row<'a> {
     pub more: bool,
 }
 
-/// The fields of the rows of a format.
-pub trait Shape: Clone + Send {
+/// A format of rows.
+pub trait Format: Clone + Send {
     /// Whether answers may be cut off in the middle of thinking that their prompt begins.
     const MAY_BE_UNFINISHED: bool;
+}
 
+/// The fields of the rows of a format.
+pub trait Shape: Format {
     /// The fields of a row; its answer goes into the empty chat.
     fn read<'a>(&self, line: &'a str, answer: &mut Chat) -> Result<Row<'a>>;
 }
 
 /// Reads rows; remembers the questions that they asked.
 pub struct Reader<S> {
-    shape: S,
-    reading: Reading,
-    questions: Questions,
+    pub(crate) shape: S,
+    pub(crate) reading: Reading,
+    pub(crate) questions: Questions,
     answer: Chat,
     prompt: Chat,
     last: LastQuestion,
@@ -70,7 +74,7 @@ struct Given<'a> {
     asked: Digest,
 }
 
-impl<S: Shape> Reader<S> {
+impl<S: Format> Reader<S> {
     pub fn new(shape: S, reading: Reading) -> Self {
         Reader {
             shape,
@@ -88,48 +92,19 @@ impl<S: Shape> Reader<S> {
         Reader { questions: other.questions.clone(), ..Reader::new(shape, reading) }
     }
 
-    fn read<'a>(&mut self, line: &'a str, values: &str) -> Result<Given<'a>> {
-        self.answer.clear();
-        let mut row = self.shape.read(line, &mut self.answer)?;
-        row.reference = row.reference.filter(|_| self.reading.references_matter());
-        let score = self.reading.score(line, row.score)?;
-        let turns = &self.answer.messages;
-        let spoken = |turn: Option<&Message>| turn.map(|turn| turn.role);
-        if spoken(turns.first()) != Some(Role::Assistant)
-            || spoken(turns.last()) != Some(Role::Assistant)
-        {
-            return Err(No::Odd);
-        }
-        let rests = self.apply(row.more)?;
-        let says =
-            |turn: &Message| turn.role == Role::Assistant && self.answer.says_something(turn);
-        if !self.answer.messages.iter().any(says) {
-            return Err(No::Odd);
-        }
+    /// What the question of a row is known by.
+    pub(crate) fn fingerprint(&self, row: &Row, values: &str) -> Digest {
         let tools = if row.tools == "null" { "" } else { row.tools };
         let mut room = [0; 4];
         let (column, json) = row.reference.map_or(("", ""), |reference| {
             (&*char::from(reference.column).encode_utf8(&mut room), reference.json)
         });
         let named = row.group.map_or(column, |name| name.raw);
-        let asked = self.questions.fingerprint([row.prompt, tools, named, json, values]);
-        Ok(Given { row, score, rests, asked })
-    }
-
-    /// Leave out of the answer what options say. Whether results of calls were given up.
-    fn apply(&mut self, more: bool) -> Result<bool> {
-        let Reading { drop_reasoning, only_last_text, .. } = self.reading;
-        if more && (drop_reasoning || only_last_text) {
-            return Err(No::Odd); // its tokens do not fit any more
-        }
-        if drop_reasoning {
-            self.answer.drop_reasoning()?;
-        }
-        Ok(only_last_text && self.answer.keep_last_text()?)
+        self.questions.fingerprint([row.prompt, tools, named, json, values])
     }
 
     /// Of a new question the number of calls in it, its group, and the group's name.
-    fn new_question(&mut self, row: &Row, values: &str) -> Result<(u32, Group, Named)> {
+    pub(crate) fn new_question(&mut self, row: &Row, values: &str) -> Result<(u32, Group, Named)> {
         self.read_prompt(row.prompt)?;
         let turns = &self.prompt.messages;
         let ends = [turns.first(), turns.last()];
@@ -174,7 +149,11 @@ impl<S: Shape> Reader<S> {
         Ok(bound)
     }
 
-    fn learn_last(&mut self, row: &Row, values: &str, asked: Digest) -> Result<()> {
+    /// Read the question of a winner, unless it is the last one's.
+    pub(crate) fn learn_last(&mut self, row: &Row, values: &str, asked: Digest) -> Result<()> {
+        if self.last.asked == asked && asked != ABSENT {
+            return Ok(());
+        }
         let mut last = std::mem::take(&mut self.last); // it stays empty after an error
         let (calls, group, named) = self.new_question(row, values)?;
         (last.digests, last.calls, last.asked) = (group.question, calls, asked);
@@ -190,6 +169,56 @@ impl<S: Shape> Reader<S> {
         }
         self.last = last;
         Ok(())
+    }
+
+    /// Give a winner the question that was learnt last.
+    pub(crate) fn give_question(&self, found: &mut Winner) {
+        found.question = self.last.digests;
+        found.group.clone_from(&self.last.group);
+        found.prompt.clone_from(&self.last.prompt);
+        found.prompt_is_text = self.last.is_text;
+        found.tools.clone_from(&self.last.tools);
+    }
+
+    /// Write what pairs say of a row whose question was learnt last.
+    pub(crate) fn write_meta(&self, line: &str, meta: &mut Meta) -> Result<()> {
+        self.reading.write_meta(self.last.task.as_deref(), line, meta)
+    }
+}
+
+impl<S: Shape> Reader<S> {
+    fn read<'a>(&mut self, line: &'a str, values: &str) -> Result<Given<'a>> {
+        self.answer.clear();
+        let mut row = self.shape.read(line, &mut self.answer)?;
+        row.reference = row.reference.filter(|_| self.reading.references_matter());
+        let score = self.reading.score(line, row.score)?;
+        let turns = &self.answer.messages;
+        let spoken = |turn: Option<&Message>| turn.map(|turn| turn.role);
+        if spoken(turns.first()) != Some(Role::Assistant)
+            || spoken(turns.last()) != Some(Role::Assistant)
+        {
+            return Err(No::Odd);
+        }
+        let rests = self.apply(row.more)?;
+        let says =
+            |turn: &Message| turn.role == Role::Assistant && self.answer.says_something(turn);
+        if !self.answer.messages.iter().any(says) {
+            return Err(No::Odd);
+        }
+        let asked = self.fingerprint(&row, values);
+        Ok(Given { row, score, rests, asked })
+    }
+
+    /// Leave out of the answer what options say. Whether results of calls were given up.
+    fn apply(&mut self, more: bool) -> Result<bool> {
+        let Reading { drop_reasoning, only_last_text, .. } = self.reading;
+        if more && (drop_reasoning || only_last_text) {
+            return Err(No::Odd); // its tokens do not fit any more
+        }
+        if drop_reasoning {
+            self.answer.drop_reasoning()?;
+        }
+        Ok(only_last_text && self.answer.keep_last_text()?)
     }
 }
 
@@ -229,9 +258,7 @@ impl<S: Shape> Winners for Reader<S> {
         if row.more {
             return Err(No::Odd);
         }
-        if self.last.asked != asked || asked == ABSENT {
-            self.learn_last(&row, &values, asked)?;
-        }
+        self.learn_last(&row, &values, asked)?;
         let calls = self.last.calls;
         let bound = self.read_calls(row.prompt, calls)?;
         let before = bound.then_some(&self.prompt);
@@ -241,12 +268,8 @@ impl<S: Shape> Winners for Reader<S> {
         found.clear();
         write_text(&self.answer, row.is_text, &answers, calls as usize, &mut found.response);
         found.response_is_text = row.is_text;
-        found.question = self.last.digests;
-        found.group.clone_from(&self.last.group);
-        found.prompt.clone_from(&self.last.prompt);
-        found.prompt_is_text = self.last.is_text;
-        found.tools.clone_from(&self.last.tools);
-        self.reading.write_meta(self.last.task.as_deref(), line, &mut found.meta)?;
+        self.give_question(found);
+        self.write_meta(line, &mut found.meta)?;
         if let Some(origin) = row.origin.filter(|origin| !origin.raw.is_empty()) {
             write_str(&origin.text(), &mut found.origin);
         }

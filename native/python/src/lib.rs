@@ -18,6 +18,7 @@ use prefpairs_core::numbers::NO_INDEX;
 use prefpairs_core::one_answer;
 use prefpairs_core::pairs;
 use prefpairs_core::panics::caught;
+use prefpairs_core::several_answers;
 use pyo3::buffer::{PyBuffer, ReadOnlyCell};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -113,14 +114,31 @@ reader_class!(
         narrow: bool,
         of_chats: bool,
     ) -> PyResult<Self> {
-        let known = |(name, may_be): (String, String)| match generic::MayBe::named(&may_be) {
-            Some(may_be) => Ok((name, may_be)),
-            None => Err(PyValueError::new_err(format!("a column cannot be {may_be}"))),
-        };
-        let columns: Vec<_> = columns.into_iter().map(known).collect::<PyResult<_>>()?;
+        let columns = known_columns(columns, generic::MayBe::named)?;
         let shape = generic::Columns::new(columns.into_iter(), judged, narrow, of_chats);
         let reader = one_answer::Reader::new(shape, reading.into());
         Ok(Generic { reader, idle: Idle::default() })
+    }
+);
+
+reader_class!(
+    SeveralAnswers,
+    several_answers::Reader,
+    /// The columns of rows and of the objects in their lists that matter, with what they may hold.
+    #[new]
+    fn new(
+        reading: Given,
+        of_row: Vec<(String, String)>,
+        of_item: Vec<(String, String)>,
+        judged: bool,
+        of_chats: bool,
+        of_others: Vec<String>,
+    ) -> PyResult<Self> {
+        let of_row = known_columns(of_row, several_answers::Holds::named)?.into_iter();
+        let of_item = known_columns(of_item, generic::MayBe::named)?.into_iter();
+        let columns = several_answers::Columns::new(of_row, of_item, judged, of_chats, &of_others);
+        let reader = several_answers::Reader::new(columns, reading.into());
+        Ok(SeveralAnswers { reader, idle: Idle::default() })
     }
 );
 
@@ -132,6 +150,18 @@ reader_class!(
         Nat { reader: nat::Reader::new(step_name, reading.into()), idle: Idle::default() }
     }
 );
+
+/// Columns with what each of them may hold.
+fn known_columns<T>(
+    columns: Vec<(String, String)>,
+    named: impl Fn(&str) -> Option<T>,
+) -> PyResult<Vec<(String, T)>> {
+    let known = |(name, may_be): (String, String)| match named(&may_be) {
+        Some(may_be) => Ok((name, may_be)),
+        None => Err(PyValueError::new_err(format!("a column cannot be {may_be}"))),
+    };
+    columns.into_iter().map(known).collect()
+}
 
 /// Columns of lines, and between them the places of lines that Python must read.
 fn index_rows<'py, R: Rows + Send>(
@@ -362,6 +392,7 @@ fn prefpairs_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<NemoGym>()?;
     module.add_class::<Candidates>()?;
     module.add_class::<Generic>()?;
+    module.add_class::<SeveralAnswers>()?;
     module.add_class::<Nat>()?;
     module.add_class::<Pairs>()
 }

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Literal
 
-Format = Literal["nemo-gym", "agentic", "nat", "generic"]
+Format = Literal["nemo-gym", "agentic", "nat", "generic", "lists", "objects"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,11 @@ from bench.data.nat import nat
 from bench.data.nemo_gym import nemo_gym
 from bench.data.order import shuffled
 from bench.data.plan import Plan
+from bench.data.several import listed, objects
 from bench.data.words import WordPool
 
 ROWS = {"nemo-gym": nemo_gym, "agentic": agentic, "generic": generic}
+ROWS_OF_TASKS = {"lists": listed, "objects": objects}
 
 
 def write(plan: Plan, path: Path) -> None:
@@ -34,9 +36,11 @@ def chunks(plan: Plan) -> Iterator[bytes]:
     if plan.format == "nat":
         yield from nat(plan, pool)
         return
-    row = ROWS[plan.format]
-    for place in range(plan.rollouts):
-        number = place
-        if plan.order == "shuffled":
-            number = shuffled(place, plan.rollouts, plan.seed)
-        yield row(plan, pool, *divmod(number, plan.per_task))
+    several = plan.format in ROWS_OF_TASKS
+    count = plan.rollouts // plan.per_task if several else plan.rollouts
+    for place in range(count):
+        number = shuffled(place, count, plan.seed) if plan.order == "shuffled" else place
+        if several:
+            yield ROWS_OF_TASKS[plan.format](plan, pool, number)
+        else:
+            yield ROWS[plan.format](plan, pool, *divmod(number, plan.per_task))

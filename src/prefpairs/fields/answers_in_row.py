@@ -241,7 +241,7 @@ def marks_at(
     return found or None
 
 
-_OWN_QUESTION = (*PROMPTS, "custom_system_prompt", TOOLS[0], *sorted(COLUMNS.difference(PROMPTS)))
+OWN_QUESTION = (*PROMPTS, "custom_system_prompt", TOOLS[0], *sorted(COLUMNS.difference(PROMPTS)))
 
 
 def is_list_of_objects(value: Any) -> bool:
@@ -291,7 +291,7 @@ def own_question(items: Sequence[dict[str, Any]], prompt: Any = None) -> str | N
 
     Or their prompt, if it is another one than that of their row.
     """
-    for key in _OWN_QUESTION:
+    for key in OWN_QUESTION:
         asked = [item.get(key) for item in items]
         if not any(map(holds_something, asked)):
             continue

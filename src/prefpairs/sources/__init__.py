@@ -81,6 +81,9 @@ KEY_COLUMNS = {
 }
 """The columns of which every row of a source has at least one; the source itself looks closer."""
 
+BESIDE_KEY_COLUMNS = {"rewards": ("content",), "completions": ("instruction", "context")}
+"""Key columns that rows of one's own have, too. Beside one of these columns, such a row may be of
+the source, or a pair."""
 
 KEY_TEXTS = {"openai": (b'"custom_id"', b'"object"')}
 """Of a source whose columns are not its own, what every row has at least one of."""

@@ -46,6 +46,7 @@ from prefpairs.model.pair import POSITION
 from prefpairs.model.path import MISSING, look_up, without
 from prefpairs.sources.base import RecordReader, Source
 from prefpairs.sources.generic_fast import fast_reading_of
+from prefpairs.sources.generic_several import native_for_several
 
 _TRIES, _MOST_KINDS = 3, 20
 _ROW = ("row",)
@@ -58,7 +59,7 @@ def looks_like(record: bytes) -> bool:
 
 
 def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> RecordReader:
-    """How rows are read, each by its own names; rows like the sample by a fast reader."""
+    """How rows are read, each by its own names; usual ones by a fast reader or the core."""
     found = _with_fields_found(options)
     tried: Counter[frozenset[str]] = Counter()
 
@@ -69,11 +70,14 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
         with suppress(BadRecord, TwoReadings):
             outcome = read(record)
             row, fields = _fields_of(decode(record), options)
-            fast = fast_reading_of(row, fields, options, outcome.facts)
-            if fast is None or not outcome.kept:
+            if not outcome.kept:
                 continue
-            fast_reader, native = fast
-            if fast_reader is None or fast_reader.read(record):
+            native = native_for_several(row, fields, options, outcome.facts)
+            if native is not None:
+                return RecordReader(read, native=native, facts=outcome.facts)
+            fast = fast_reading_of(row, fields, options, outcome.facts)
+            if fast is not None and (fast[0] is None or fast[0].read(record)):
+                fast_reader, native = fast
                 return RecordReader(
                     read, fast_reader=fast_reader, native=native, facts=outcome.facts
                 )

@@ -91,15 +91,15 @@ def fast_reading_of(
     own = {fields.prompt: "prompt", fields.response: "response"}
     task = () if fields.log is None else fields.log.task_columns
     (score, weight), *more = fields.scores
-    one_score = weight == 1 and not more and _is_column(score)
+    one_score = weight == 1 and not more and is_column(score)
     if one_score:
         own[score] = "score"
     elif not options.scores:
         return None
     keys = len({*own, *task, _TOOLS}) == 2 + one_score + len(task) + 1
-    if not keys or not all(map(_is_column, own)) or not _OF_SOURCES.isdisjoint(own):
+    if not keys or not all(map(is_column, own)) or not _OF_SOURCES.isdisjoint(own):
         return None
-    others = _other_columns(fields, options, own, frozenset(facts))
+    others = other_columns(fields, options, own, frozenset(facts))
     strict = options.response is None and fields.response in MAYBE_REFERENCE
     judged = not options.scores and score in VERDICTS
     read_columns = {*own, _TOOLS, *task}
@@ -107,7 +107,7 @@ def fast_reading_of(
     usual = {*sample, *MARK_COLUMNS, *THOUGHTS[:1]}
     like_the_sample = {name: columns[name] for name in columns if name in usual}
     like_the_sample |= {
-        name: "anything" for name in options.ignore if _is_column(name) and name not in read_columns
+        name: "anything" for name in options.ignore if is_column(name) and name not in read_columns
     }
     of_chats = fields.prompt in CHATS
     fast_reader = None
@@ -135,13 +135,13 @@ def _is_plain(fields: Fields, options: ReadOptions) -> bool:
 
 def _native_reading(options: ReadOptions, *, named_scores: bool) -> NativeReading | None:
     """What the core must know of the options, once the fields are known."""
-    if not all(map(_is_column, options.ignore)):
+    if not all(map(is_column, options.ignore)):
         return None
     scores = options.scores if named_scores else ()
     return native_reading(replace(options, prompt=None, response=None, scores=scores, ignore=()))
 
 
-def _other_columns(
+def other_columns(
     fields: Fields, options: ReadOptions, own: Collection[str], facts: Collection[Fact]
 ) -> dict[str, str]:
     """The columns that could change what is read, and what each may contain."""
@@ -185,7 +185,7 @@ def _columns_of(sample: dict[str, Any], others: Collection[str], *, strict: bool
     return {
         name: "no text" if strict and not isinstance(value, (str, list, dict)) else "anything"
         for name, value in sample.items()
-        if name not in others and _is_column(name)
+        if name not in others and is_column(name)
     }
 
 
@@ -298,7 +298,7 @@ def _rows_of(
     return _Rows(decode, known, columns, attrgetter("prompt", *(member for member, _ in known)))
 
 
-def _is_column(path: str) -> bool:
+def is_column(path: str) -> bool:
     """Whether a path is a column of the row whose name JSON writes without an escape."""
     return path.isprintable() and not set(path) & set('."\\')
 

@@ -45,6 +45,8 @@ def test_doctests(name: str) -> None:
         (Plan(rollouts=64, format="agentic"), "beaa817231d1301c"),
         (Plan(rollouts=64, format="agentic", script="chinese"), "429e0970917baf4d"),
         (Plan(rollouts=64, format="generic", rewards="binary"), "da44361d30b21f18"),
+        (Plan(rollouts=64, format="lists"), "171f8f9b303a29e1"),
+        (Plan(rollouts=64, format="objects"), "a420b48cb3982fb8"),
         (Plan(rollouts=64, format="nat", per_task=4), "016e73a0d0c25bf2"),
     ],
 )

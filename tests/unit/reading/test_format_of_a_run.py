@@ -50,6 +50,15 @@ def test_source_of_a_file(lines: list[bytes], source: str) -> None:
     assert _open(_formats()[0], *lines).sources == [source]
 
 
+def test_a_first_row_that_is_odd() -> None:
+    """The core also reads files whose first row only Python can read."""
+    usual = b'{"prompt": "Q", "responses": ["A", "B"], "rewards": [1, 0]}'
+    for odd in (ROW.replace(b"1", b"null"), usual.replace(b"[1, 0]", b"null"), b"{torn"):
+        found = _open(_formats()[0], odd, usual, usual)
+        assert found.how.native is not None
+        assert found.sample == usual
+
+
 def test_source_that_was_named() -> None:
     """With --from, nothing is detected."""
     formats, _ = _formats("nat")

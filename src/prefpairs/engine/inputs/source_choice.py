@@ -78,7 +78,7 @@ class Formats:
                 continue
             like = self._opened(label, self._joined(record.data))
             found = found or like
-            if like.how.fast_reader and like.how.fast_reader.read(record.data):
+            if _reads_fast(like.how, record.data):
                 found = like
                 break
         found = found or self._opened(label, None)
@@ -241,6 +241,13 @@ class Formats:
             near = near_of(path, sorted(self._paths))
             meant = f"; did you mean {listed(near, 'or')}?" if near else ""
             self._ledger.note(f"{option} {path}: no row has this field{meant}")
+
+
+def _reads_fast(how: RecordReader, record: bytes) -> bool:
+    """Whether rows like this one are read fast, as far as Python can tell."""
+    if how.fast_reader is None:
+        return how.native is not None
+    return bool(how.fast_reader.read(record))
 
 
 def named_paths(options: ReadOptions) -> list[tuple[str, str]]:
