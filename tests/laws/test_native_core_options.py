@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from random import Random
 from typing import Any
 from unittest.mock import patch
@@ -19,7 +20,9 @@ from rollouts_of_any_format import (
     nat_rows,
     pair_options,
 )
+from rows_of_any_columns import rows_of_any_names
 from run_in_process import Asked, Outcome, Row, extract_lines, pair_lines
+from test_generic_fast_reader import NAMES
 from usual_rollouts import usual_rollouts
 from usual_rows import usual_rows
 
@@ -113,6 +116,27 @@ def test_generic_rows(rows: list[Row], more: Row, options: ReadOptions) -> None:
 def test_usual_generic_rows(row: Row, more: Row, options: ReadOptions) -> None:
     """The same for usual ones."""
     is_known("generic", row | more, options, GENERIC)
+
+
+@examples(1500)
+@given(
+    row=rows_of_any_names(),
+    names=st.sampled_from(NAMES),
+    more=more_columns(),
+    options=options_of_reading(),
+    ignored=st.sampled_from([(), (), ("id",), ("answer", "context"), ("m.x",)]),
+)
+def test_generic_rows_of_any_names(
+    row: Row, names: tuple[str, str, str], more: Row, options: ReadOptions, ignored: tuple[str, ...]
+) -> None:
+    """The same for columns of any name, some of which are ignored."""
+    sample = {**dict(zip(names, ("Q", "A", 1.0), strict=True)), **more}
+    if names[0] == "messages":
+        sample["messages"] = [{"role": "user", "content": "Q"}]
+    options = replace(options, ignore=ignored)
+    for given_row in (row, {**sample, **row}, {**row, **sample}):
+        is_known("generic", given_row, options, sample)
+        is_known("generic", given_row, options, given_row)
 
 
 @examples(1000)
