@@ -42,8 +42,10 @@ SCORES += [(("s", 1.0),), (("s", 0.1),), (("s", 0.7), ("m.y", -3.0))]
 KEPT: list[tuple[str, ...]] = [(), (), ("id",), ("m.x", "n"), ("s", "m", "source_task"), ("m[].x",)]
 KEPT += [("error", "id"), ("chosen_id", "id")]
 VALUES: list[Any] = ["a", "é\u2028", 0, -1, 5, 2**70, 0.1, 1e22, True, False, None, []]
-VALUES += [{"b": [1.0]}]
-MORE: Row = {"id": "a", "n": 5, "s": 0.25, "m": {"x": ["a"], "y": 1}}
+VALUES += [{"b": [1.0]}, "0.70", "TRUE", " 1", "1e400", "b", "007"]
+GRADES: list[tuple[tuple[str, float], ...]] = [(), (), (("a", 1.0), ("b", 0.5), ("a", 2.0))]
+GRADES += [(("1", 2.0), ("0.7", 1.0))]
+MORE: Row = {"id": "a", "n": 5, "s": 0.25, "t": "0.5", "m": {"x": ["a"], "y": 1}}
 """What every row has besides, in the tests of rows that the core must know."""
 
 
@@ -62,6 +64,8 @@ def options_of_reading() -> st.SearchStrategy[ReadOptions]:
         ReadOptions,
         group_by=st.sampled_from(GROUPS),
         scores=st.sampled_from(SCORES),
+        score_map=st.sampled_from(GRADES),
+        cast_score=st.booleans(),
         lower_is_better=st.booleans(),
         reasoning=st.sampled_from(["keep", "drop"]),
         response_part=st.sampled_from(["full", "final"]),
@@ -160,6 +164,8 @@ ALONE = [
     *[ReadOptions(group_by=group) for group in GROUPS],
     *[ReadOptions(scores=scores) for scores in SCORES],
     ReadOptions(lower_is_better=True),
+    ReadOptions(cast_score=True, scores=(("t", 1.0),)),
+    ReadOptions(score_map=(("0.5", 2.0),), scores=(("t", 1.0),)),
     ReadOptions(reasoning="drop"),
     ReadOptions(response_part="final"),
     ReadOptions(keep=("id",)),
@@ -215,7 +221,7 @@ def test_kept_fields_with_a_meaning_of_their_own(kept: str) -> None:
         ReadOptions(group_by=(f"n//{2**63}",)),
         ReadOptions(scores=(("s", 1.0), ("n", 1.0), ("m.y", 1.0))),
         ReadOptions(scores=(("m.x[]", 1.0),)),
-        ReadOptions(score_map=(("a", 1.0),)),
+        ReadOptions(score_map=(("a", 1.0),), scores=(("s", 1.0),)),
         ReadOptions(keep=("id",), drop_rows=frozenset({"failed"})),
         ReadOptions(context=("id",)),
     ],

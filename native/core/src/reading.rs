@@ -17,6 +17,10 @@ pub struct Reading {
     pub group_by: GroupBy,
     /// The paths of scores and their weights; else the score is where the format has it.
     pub scores: Vec<(String, f64)>,
+    /// What texts count as where they are scores.
+    pub grades: Vec<(String, f64)>,
+    /// Whether text may be a number.
+    pub cast_score: bool,
     pub lower_is_better: bool,
     pub drop_reasoning: bool,
     /// Whether only the model's last text is its answer.
@@ -130,13 +134,30 @@ impl Reading {
         }
         let mut sum = 0.0;
         for (path, weight) in &self.scores {
-            sum += weight * read_number(&mut at(line, path)?)?;
+            sum += weight * self.number(at(line, path)?)?;
         }
         if sum.abs() <= LARGEST_SCORE {
             Ok(self.signed(round_score(sum)))
         } else {
             Err(No::Odd)
         }
+    }
+
+    /// The number that a score counts as.
+    fn number(&self, mut score: Cursor) -> Result<f64> {
+        if score.peek() == b'"' {
+            let text = score.string()?.text();
+            let grade = self.grades.iter().find(|(known, _)| *known == text);
+            return match grade {
+                Some((_, number)) => Ok(*number),
+                None if self.cast_score && self.grades.is_empty() => number_in(&text),
+                None => Err(No::Odd),
+            };
+        }
+        if !self.grades.is_empty() {
+            return Err(No::Odd); // they may be meant for numbers
+        }
+        read_number(&mut score)
     }
 
     /// A score by which better answers have more.
@@ -147,6 +168,15 @@ impl Reading {
             score
         }
     }
+}
+
+/// A number that is written as text.
+fn number_in(text: &str) -> Result<f64> {
+    let word = text.to_ascii_lowercase();
+    let mut cursor = Cursor::new(&word);
+    let number = read_number(&mut cursor)?;
+    cursor.end().map_err(|_| No::Odd)?; // Python may know it
+    Ok(number)
 }
 
 /// The task that the name of a group is, unless that only names a prompt.
@@ -246,6 +276,14 @@ mod tests {
         assert_eq!(paths(&[("a", 3.0), ("b.c", 0.5)]).score(line, Some(7.0)), Ok(-0.8));
         assert!(paths(&[("d", 2.0)]).score(line, None).is_err());
         assert_eq!(paths(&[]).score(line, Some(7.0)), Ok(7.0));
+        let line = r#"{"a":"C","b":{"c":"0.70"},"d":"TRUE","e":" 1","f":"1_0","g":1}"#;
+        let cast = |path| Reading { cast_score: true, ..paths(&[(path, 1.0)]) };
+        let found = ["b.c", "d", "a", "e", "f"].map(|path| cast(path).score(line, None).ok());
+        assert_eq!(found, [Some(0.7), Some(1.0), None, Some(1.0), None]);
+        let grades = vec![("C".to_owned(), 0.5)];
+        let graded = |path| Reading { grades: grades.clone(), ..cast(path) };
+        let found = ["a", "b.c", "g"].map(|path| graded(path).score(line, None).ok());
+        assert_eq!(found, [Some(0.5), None, None]);
         assert!(paths(&[]).score(line, None).is_err());
     }
 }

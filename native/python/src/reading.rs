@@ -9,6 +9,8 @@ pub struct Given {
     /// Nothing for tasks; no field for prompts. A field without a path is the prompt.
     group_by: Option<Vec<(Option<String>, Option<i64>)>>,
     scores: Vec<(String, f64)>,
+    grades: Vec<(String, f64)>,
+    cast_score: bool,
     lower_is_better: bool,
     drop_reasoning: bool,
     only_last_text: bool,
@@ -28,11 +30,13 @@ impl From<Given> for Reading {
             Some(fields) if fields.is_empty() => GroupBy::Prompt,
             Some(fields) => GroupBy::Fields(fields.into_iter().map(field).collect()),
         };
-        let Given { scores, lower_is_better, drop_reasoning, only_last_text, .. } = given;
-        let Given { keep, keeps_more, .. } = given;
+        let Given { scores, grades, cast_score, lower_is_better, .. } = given;
+        let Given { drop_reasoning, only_last_text, keep, keeps_more, .. } = given;
         Reading {
             group_by,
             scores,
+            grades,
+            cast_score,
             lower_is_better,
             drop_reasoning,
             only_last_text,

@@ -21,6 +21,8 @@ class NativeReading(NamedTuple):
     group_by: tuple[tuple[str | None, int | None], ...] | None = None
     """None for tasks, nothing for prompts, else fields: a path (None for the prompt) and a run."""
     scores: tuple[tuple[str, float], ...] = ()
+    grades: tuple[tuple[str, float], ...] = ()
+    cast_score: bool = False
     lower_is_better: bool = False
     drop_reasoning: bool = False
     only_last_text: bool = False
@@ -35,6 +37,7 @@ def native_reading(options: ReadOptions) -> NativeReading | None:
         options,
         group_by="auto",
         scores=(),
+        score_map=(),
         lower_is_better=False,
         reasoning="keep",
         response_part="full",
@@ -43,6 +46,8 @@ def native_reading(options: ReadOptions) -> NativeReading | None:
     if not is_default_reading(others) or others.context or others.ignore or others.unrender:
         return None
     if len(options.scores) > _MOST_SCORES or any(_EACH in path for path, _ in options.scores):
+        return None
+    if options.score_map and not options.scores:
         return None
     if options.keep and options.drop_rows:  # what is kept may mark answers
         return None
@@ -53,6 +58,8 @@ def native_reading(options: ReadOptions) -> NativeReading | None:
     return NativeReading(
         group_by,
         options.scores,
+        (*dict(options.score_map).items(),),
+        options.cast_score,
         options.lower_is_better,
         options.reasoning == "drop",
         options.response_part == "final",

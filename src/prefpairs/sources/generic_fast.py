@@ -111,16 +111,19 @@ def fast_reading_of(
     }
     of_chats = fields.prompt in CHATS
     fast_reader = None
-    if one_score and _is_plain(fields, options):
+    if one_score and not isinstance(sample.get(score), str) and _is_plain(fields, options):
         row_of = partial(_rows_of, tuple(own), bool if judged else _Score, fields.log)
         narrow = row_of(tuple(sorted(like_the_sample.items())), narrow=True)
         wide = narrow if strict else row_of(tuple(sorted(others.items())), narrow=False)
         plain = _FastReader(narrow, wide, fields.log, facts, of_chats=of_chats)
         fast_reader = FastReader(plain.index_rows, plain.read)
-    reading = _native_reading(options, named_scores=not one_score)
+    texts = bool(options.cast_score or options.score_map)
+    reading = _native_reading(options, fields.scores if texts or not one_score else ())
     if reading is None or fields.log is not None:
         return FastReading(fast_reader, None)
     held_to = {**(like_the_sample if strict else others), **own, _TOOLS: "nothing"}
+    if texts:
+        held_to[score] = "anything"
     about = (reading, tuple(sorted(held_to.items())), judged, strict, of_chats)
     return FastReading(fast_reader, Native("Generic", about=about))
 
@@ -133,11 +136,12 @@ def _is_plain(fields: Fields, options: ReadOptions) -> bool:
     return is_default_reading(known)
 
 
-def _native_reading(options: ReadOptions, *, named_scores: bool) -> NativeReading | None:
-    """What the core must know of the options, once the fields are known."""
+def _native_reading(
+    options: ReadOptions, scores: tuple[tuple[str, float], ...]
+) -> NativeReading | None:
+    """What the core must know of the options, with the paths of scores that are no column."""
     if not all(map(is_column, options.ignore)):
         return None
-    scores = options.scores if named_scores else ()
     return native_reading(replace(options, prompt=None, response=None, scores=scores, ignore=()))
 
 
