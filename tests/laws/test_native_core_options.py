@@ -21,6 +21,7 @@ from rollouts_of_any_format import (
     pair_options,
 )
 from rows_of_any_columns import rows_of_any_names
+from rows_of_several_answers import changed_rows
 from run_in_process import Asked, Outcome, Row, extract_lines, pair_lines
 from test_generic_fast_reader import NAMES
 from usual_rollouts import usual_rollouts
@@ -90,6 +91,8 @@ def is_known(source: str, row: Row, options: ReadOptions, sample: Row) -> bool:
 GENERIC = {"question": "Q", "response": "A", "reward": 1.0, **MORE}
 CANDIDATE = {"group": "g", "prompt": "Q", "response": "A", "score": 0.5, "origin": "a:1"}
 
+LISTED: Row = {"prompt": "Q", "responses": ["A", "B"], "rewards": [1.0, 0.5], **MORE}
+ITEMIZED: Row = {"prompt": "Q", "samples": [{"text": "A", "score": 1.0}], **MORE}
 ROLLOUT: Row = {
     "responses_create_params": {"input": "Q"},
     "response": {"output": [{"type": "message", "role": "assistant", "content": "A"}]},
@@ -144,6 +147,17 @@ def test_generic_rows_of_any_names(
 
 
 @examples(1000)
+@given(row=changed_rows(), more=more_columns(), listed=st.booleans(), options=options_of_reading())
+def test_rows_with_several_answers(
+    row: Row, more: Row, *, listed: bool, options: ReadOptions
+) -> None:
+    """The same for rows with several answers, in lists or objects."""
+    sample = LISTED if listed else ITEMIZED
+    is_known("generic", row | more, options, sample)
+    is_known("generic", row | more, options, row | more)
+
+
+@examples(1000)
 @given(rows=candidate_rows(), options=options_of_reading(), meta=more_columns())
 def test_candidates(rows: list[Row], options: ReadOptions, meta: Row) -> None:
     """The same for candidates, whose groups may name a task."""
@@ -181,6 +195,9 @@ def test_usual_rows_are_known(options: ReadOptions, rollout: Row, item: Row) -> 
     assert is_known("nemo-gym", ROLLOUT, options, ROLLOUT)
     assert is_known("nemo-gym", rollout | MORE, options, rollout)
     assert is_known("generic", GENERIC, options, GENERIC)
+    if not options.scores:
+        assert is_known("generic", LISTED, options, LISTED)
+        assert is_known("generic", ITEMIZED, options, ITEMIZED)
     if not options.scores and isinstance(options.group_by, str):
         assert is_known("candidates", CANDIDATE, options, CANDIDATE)
         assert is_known("nat", item, options, item) == (options.group_by == "auto")
