@@ -129,16 +129,21 @@ def usual_rows(draw: st.DrawFn, listed: bool | None = None) -> Row:
     count = draw(st.integers(1, 4))
     said = draw(st.lists(st.sampled_from(WORDS), min_size=count, max_size=count))
     judged = draw(st.lists(st.sampled_from(SCORES), min_size=count, max_size=count))
+    endings: list[Any] = ["stop", "", None, False, "length", True]
+    endings = [draw(st.sampled_from(endings)) for _ in said]
     row: Row = {"id": 7, "prompt": draw(st.sampled_from(PROMPTS)), "model": {"name": "m"}}
     if draw(st.booleans()) if listed is None else listed:
         row |= {"responses": said, "rewards": judged}
-        ended = [draw(st.sampled_from(["stop", "", None, False])) for _ in said]
         silent: list[Any] = [draw(st.sampled_from(["", None, []])) for _ in said]
-        quiet: Row = {"finish_reasons": ended, "errors": [""] * count, "reasonings": silent}
+        quiet: Row = {
+            "finish_reasons": endings,
+            "errors": [draw(st.sampled_from(["", None, "boom"])) for _ in said],
+            "reasonings": silent,
+        }
     else:
         row["samples"] = [
-            {"n": place, "text": text, "score": score, "finish_reason": "stop"}
-            for place, (text, score) in enumerate(zip(said, judged, strict=True))
+            {"n": place, "text": text, "score": score, "finish_reason": ended}
+            for place, (text, score, ended) in enumerate(zip(said, judged, endings, strict=True))
         ]
         quiet = {"finish_reason": "stop", "reasoning": ""}
     quiet |= {"tools": [], "ground_truth": draw(st.sampled_from(["G", {"b": 1e22}, None]))}

@@ -1,6 +1,6 @@
 //! Rows with several answers to one question: texts in a list, or in the objects of a list.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use memchr::memmem::Finder;
 
@@ -48,6 +48,8 @@ pub struct Columns {
     judged: bool,
     /// Whether text in the column of the prompt could be a chat.
     of_chats: bool,
+    /// Whether answers with marks are dropped, so that Python must read their rows.
+    drops_marked: bool,
     /// Texts in rows that may be of another source.
     of_others: Vec<Finder<'static>>,
 }
@@ -58,6 +60,7 @@ impl Columns {
         of_item: impl Iterator<Item = (String, MayBe)>,
         judged: bool,
         of_chats: bool,
+        drops_marked: bool,
         of_others: &[String],
     ) -> Self {
         let of_row = of_row.enumerate().map(|(place, (name, holds))| (name, (place, holds)));
@@ -67,6 +70,7 @@ impl Columns {
             of_item: of_item.collect(),
             judged,
             of_chats,
+            drops_marked,
             of_others: of_others.iter().map(finder).collect(),
         }
     }
@@ -116,7 +120,11 @@ impl Columns {
         let (Some(prompt), true) = (prompt, count > 0 && said.scores.len() == count) else {
             return Err(No::Odd);
         };
-        if !lengths.are(count) || !said.chat.messages.iter().all(|turn| said.chat.is_plain(turn)) {
+        said.all_marked |= !said.marks.are(count);
+        if !lengths.are(count)
+            || !said.chat.messages.iter().all(|turn| said.chat.is_plain(turn))
+            || (self.drops_marked && (said.all_marked || !said.marked.is_empty()))
+        {
             return Err(No::Odd);
         }
         Ok(Row {
@@ -150,16 +158,25 @@ impl Columns {
         said: &mut Answers,
         lengths: &mut Lengths,
     ) -> Result<()> {
-        if !matches!(may_be, MayBe::Response | MayBe::Score) && cursor.peek() != b'[' {
-            return check(cursor, may_be);
+        if cursor.peek() != b'[' {
+            return match may_be {
+                MayBe::Response | MayBe::Score => Err(No::Odd),
+                MayBe::Incomplete | MayBe::Failed => {
+                    said.all_marked |= is_marked(cursor, may_be)?;
+                    Ok(())
+                }
+                other => check(cursor, other),
+            };
         }
         let mut count = 0;
-        open(cursor, b'[')?;
         cursor.list(|cursor| {
             count += 1;
-            self.read_value(cursor, may_be, said)
+            self.read_value(cursor, may_be, said, count - 1)
         })?;
-        lengths.add(count);
+        match may_be {
+            MayBe::Incomplete | MayBe::Failed => said.marks.add(count),
+            _ => lengths.add(count),
+        }
         Ok(())
     }
 
@@ -172,7 +189,7 @@ impl Columns {
                 return Err(No::Odd);
             }
             match self.of_item.get(key.raw) {
-                Some(may_be) => self.read_value(cursor, *may_be, said),
+                Some(may_be) => self.read_value(cursor, *may_be, said, before),
                 None => cursor.skip(),
             }
         })?;
@@ -185,9 +202,21 @@ impl Columns {
         }
     }
 
-    /// Take a value of one answer.
-    fn read_value(&self, cursor: &mut Cursor, may_be: MayBe, said: &mut Answers) -> Result<()> {
+    /// Take a value of one answer, at this place among all of them.
+    fn read_value(
+        &self,
+        cursor: &mut Cursor,
+        may_be: MayBe,
+        said: &mut Answers,
+        place: usize,
+    ) -> Result<()> {
         match may_be {
+            MayBe::Incomplete | MayBe::Failed => {
+                if is_marked(cursor, may_be)? {
+                    said.marked.insert(place);
+                }
+                Ok(())
+            }
             MayBe::Response => {
                 open(cursor, b'"')?;
                 said.chat.say_as_given(Role::Assistant, cursor.string()?);
@@ -215,8 +244,21 @@ fn open(cursor: &mut Cursor, sign: u8) -> Result<()> {
     }
 }
 
+/// Whether a value marks an answer, or may do so.
+fn is_marked(cursor: &mut Cursor, may_be: MayBe) -> Result<bool> {
+    let start = *cursor;
+    match check(cursor, may_be) {
+        Err(No::Odd) => {
+            *cursor = start;
+            cursor.skip()?;
+            Ok(true)
+        }
+        checked => checked.map(|()| false),
+    }
+}
+
 /// The lengths of the lists of a row that are not empty.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Lengths {
     least: Option<usize>,
     most: usize,
@@ -241,12 +283,23 @@ impl Lengths {
 struct Answers {
     chat: Chat,
     scores: Vec<f64>,
+    /// The places of answers that were cut off or failed, or may have been.
+    marked: HashSet<usize>,
+    all_marked: bool,
+    /// The lengths of lists of marks; where one has another length, they may be of all answers.
+    marks: Lengths,
 }
 
 impl Answers {
     fn clear(&mut self) {
         self.chat.clear();
         self.scores.clear();
+        self.marked.clear();
+        (self.all_marked, self.marks) = (false, Lengths::default());
+    }
+
+    fn is_marked(&self, place: usize) -> bool {
+        self.all_marked || self.marked.contains(&place)
     }
 }
 
@@ -298,7 +351,7 @@ impl Rows for Reader {
                 questions.add(asked, group, calls).group
             }
         };
-        let Answers { chat, scores } = &self.said;
+        let Answers { chat, scores, .. } = &self.said;
         for (turn, score) in chat.messages.iter().zip(scores) {
             let response = chat.digest_words(turn);
             found.push(Found {
@@ -333,10 +386,13 @@ impl Winners for Reader {
     }
 
     fn again(&mut self, slot: u32, found: &mut Winner) -> Result<()> {
-        let Answers { chat, scores } = &self.said;
-        let (turn, score) = chat.messages.iter().zip(scores).nth(slot as usize).ok_or(No::Odd)?;
-        if !self.is_known {
+        let Answers { chat, scores, .. } = &self.said;
+        let place = slot as usize;
+        let (Some(turn), Some(score)) = (chat.messages.get(place), scores.get(place)) else {
             return Err(No::Odd);
+        };
+        if !self.is_known || self.said.is_marked(place) {
+            return Err(No::Odd); // Python counts marks in pairs
         }
         found.clear();
         self.asked.give_question(found);

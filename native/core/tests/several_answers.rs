@@ -12,6 +12,10 @@ const OBJECTS: &str =
     r#"{"prompt":"What is 2+2?","items":[{"text":"4","score":1,"n":7},{"score":0.5,"text":"5"}]}"#;
 
 fn reader() -> Reader {
+    reader_that(false)
+}
+
+fn reader_that(drops_marked: bool) -> Reader {
     let of_row = [
         ("prompt", "prompt"),
         ("answers", "response of each"),
@@ -27,7 +31,7 @@ fn reader() -> Reader {
     let item = of_item.map(|(name, holds)| (name.to_owned(), MayBe::named(holds).expect("a kind")));
     let others = ["\"object\"".to_owned()];
     Reader::new(
-        Columns::new(row.into_iter(), item.into_iter(), false, false, &others),
+        Columns::new(row.into_iter(), item.into_iter(), false, false, drops_marked, &others),
         Reading::default(),
     )
 }
@@ -38,7 +42,7 @@ fn reader_of_objects() -> Reader {
     let row = of_row.map(|(name, holds)| (name.to_owned(), Holds::named(holds).expect("a kind")));
     let item = of_item.map(|(name, holds)| (name.to_owned(), MayBe::named(holds).expect("a kind")));
     Reader::new(
-        Columns::new(row.into_iter(), item.into_iter(), false, false, &[]),
+        Columns::new(row.into_iter(), item.into_iter(), false, false, false, &[]),
         Reading::default(),
     )
 }
@@ -69,10 +73,6 @@ fn rows_that_python_must_judge_are_handed_up() {
         ("\"5\"", "null"),
         ("\"5\"", "\" \""),
         ("\"5\"", "\"hm</think>5\""),
-        ("\"stop\",\"\"", "\"stop\",\"length\""),
-        ("\"stop\",\"\"", "\"stop\""),
-        ("\"\",null", "\"\",\"boom\""),
-        ("\"stop\",\"\"", "\"stop\",\"\",\"\""),
         ("\"scores\"", "\"marks\""),
         ("\"answers\":[\"4\",\"5\"],\"scores\":[1,0.5],\"ends\":[\"stop\",\"\"],\"errors\":[\"\",null]", "\"answers\":[],\"scores\":[]"),
         ("\"answers\":[\"4\",\"5\"]", "\"items\":[{\"text\":\"4\",\"text\":\"5\"},{}]"),
@@ -102,6 +102,34 @@ fn rows_that_python_must_judge_are_handed_up() {
         assert!(OBJECTS.contains(from), "{from}");
         assert!(scores(reader_of_objects(), &OBJECTS.replacen(from, to, 1)).is_none(), "{to}");
     }
+}
+
+#[test]
+fn pairs_of_marked_answers_are_made_by_python() {
+    for (from, to, known) in [
+        ("\"stop\",\"\"", "\"stop\",\"length\"", [true, false]),
+        ("\"stop\",\"\"", "{\"a\":[\"}\"]},\"stop\"", [false, true]),
+        ("\"stop\",\"\"", "\"stop\"", [false, false]),
+        ("\"stop\",\"\"", "\"stop\",\"\",\"\"", [false, false]),
+        ("[\"stop\",\"\"]", "true", [false, false]),
+        ("[\"stop\",\"\"],\"errors\":[\"\",null]", "true,\"errors\":null", [false, false]),
+        ("\"\",null", "\"\",\"boom\"", [true, false]),
+        ("\"\",null", "\"\",null", [true, true]),
+    ] {
+        let line = LISTS.replacen(from, to, 1);
+        assert_eq!(scores(reader(), &line), Some(vec![1.0, 0.5]), "{to}");
+        assert_eq!(scores(reader_that(true), &line).is_some(), known == [true; 2], "{to}");
+        let (mut reader, mut found) = (reader(), Winner::default());
+        assert_eq!(reader.winner(&line, 0, &mut found).is_ok(), known[0], "{to}");
+        assert_eq!(reader.again(1, &mut found).is_ok(), known[1], "{to}");
+        assert!(reader.winner(LISTS, 1, &mut found).is_ok(), "{to}");
+        assert!(reader.again(0, &mut found).is_ok(), "{to}");
+    }
+    let marked =
+        r#"{"prompt":"Q","scores":[1,0],"items":[{"text":"4"},{"error":"boom","text":"5"}]}"#;
+    let (mut reader, mut found) = (reader(), Winner::default());
+    assert!(reader.winner(marked, 0, &mut found).is_ok());
+    assert!(reader.again(1, &mut found).is_err());
 }
 
 #[test]

@@ -125,6 +125,7 @@ reader_class!(
     SeveralAnswers,
     several_answers::Reader,
     /// The columns of rows and of the objects in their lists that matter, with what they may hold.
+    #[allow(clippy::too_many_arguments)] // they are one request
     #[new]
     fn new(
         reading: Given,
@@ -132,11 +133,19 @@ reader_class!(
         of_item: Vec<(String, String)>,
         judged: bool,
         of_chats: bool,
+        drops_marked: bool,
         of_others: Vec<String>,
     ) -> PyResult<Self> {
         let of_row = known_columns(of_row, several_answers::Holds::named)?.into_iter();
         let of_item = known_columns(of_item, generic::MayBe::named)?.into_iter();
-        let columns = several_answers::Columns::new(of_row, of_item, judged, of_chats, &of_others);
+        let columns = several_answers::Columns::new(
+            of_row,
+            of_item,
+            judged,
+            of_chats,
+            drops_marked,
+            &of_others,
+        );
         let reader = several_answers::Reader::new(columns, reading.into());
         Ok(SeveralAnswers { reader, idle: Idle::default() })
     }

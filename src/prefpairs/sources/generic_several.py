@@ -25,6 +25,7 @@ from prefpairs.fields.guess_fields import Fields
 from prefpairs.fields.native_reading import NativeReading, native_reading
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.marks import COLUMNS as MARK_COLUMNS
+from prefpairs.model.marks import MARKS
 from prefpairs.model.path import look_up
 from prefpairs.model.question_columns import TOOLS
 from prefpairs.sources import BESIDE_KEY_COLUMNS, KEY_TEXTS
@@ -54,7 +55,8 @@ def native_for_several(
         of_item = _others_in_item(options) | of_item
     judged = not options.scores and fields.scores[0][0].rpartition(".")[2] in VERDICTS
     columns = _listed(others | of_row), _listed(of_item)
-    return _native(reading, *columns, judged, fields.prompt in CHATS)
+    drops_marked = not options.drop_rows.isdisjoint(MARKS)
+    return _native(reading, *columns, judged, fields.prompt in CHATS, drops_marked)
 
 
 @lru_cache(_FEW)
