@@ -184,14 +184,13 @@ class SeveralAnswers(_Reader):
         judged: bool,
         of_chats: bool,
         drops_marked: bool,
-        of_others: Sequence[str],
     ) -> SeveralAnswers:
         """Columns that matter, each with what it may hold (see several_answers.rs).
 
         The answers are in a list of texts, or in a list of objects, whose columns are those
         `of_item`. Scores of `judged` rows are true or false, text in place of a prompt `of_chats`
         may be a chat. If `drops_marked`, Python reads the rows of answers that were cut off or
-        failed. Rows with a text `of_others` may be of another source.
+        failed.
         """
 
 @final

@@ -132,6 +132,25 @@ def test_every_odd_value() -> None:
             accepted(json.dumps(row).encode(), *reading)
 
 
+def test_rows_of_other_sources() -> None:
+    """Rows that another source knows are passed on, whatever options name or ignore."""
+    talk = {"object": "response", "output": []}
+    for options in (
+        ReadOptions(response="answer"),
+        ReadOptions(ignore=("origin", "response", "custom_id", "object", "output", "turns")),
+    ):
+        for more in (
+            {"custom_id": "c", "response": None, "error": None},
+            {"response": talk},
+            {"output": talk},
+            talk,
+            {"origin": "f:1", "group": "g", "prompt": "Q", "response": "A", "score": 1},
+            {"turns": [{"tool_error": "x"}]},
+        ):
+            assert not accepted(json.dumps({**SAMPLE, **more}).encode(), options), more
+        assert accepted(json.dumps({**SAMPLE, "output": "x"}).encode(), options)
+
+
 @examples(400)
 @given(given_lines=st.lists(plain_rows(), max_size=6), chance=st.randoms(use_true_random=False))
 def test_the_index_is_the_same_with_and_without(given_lines: list[bytes], chance: Any) -> None:

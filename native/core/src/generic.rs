@@ -25,6 +25,8 @@ pub enum MayBe {
     Anything,
     /// Null, a number, or true or false.
     NoText,
+    /// Anything else than an object.
+    NoObject,
     /// A reference, or nothing; the code of its column.
     Reference(u8),
 }
@@ -42,6 +44,7 @@ impl MayBe {
             "failed" => MayBe::Failed,
             "anything" => MayBe::Anything,
             "no text" => MayBe::NoText,
+            "no object" => MayBe::NoObject,
             other => MayBe::Reference(other.strip_prefix("reference ")?.parse().ok()?),
         })
     }
@@ -195,6 +198,7 @@ pub(crate) fn check(cursor: &mut Cursor, may_be: MayBe) -> Result<()> {
             b'"' => return if cursor.string()?.raw.is_empty() { Ok(()) } else { Err(No::Odd) },
             next => is_number || matches!(next, b'n' | b'f'),
         },
+        MayBe::NoObject => next != b'{',
         MayBe::NoText => is_number || matches!(next, b'n' | b't' | b'f'),
         _ => false,
     };

@@ -2,8 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use memchr::memmem::Finder;
-
 use crate::block::{Found, Rows};
 use crate::chat::{Chat, Role};
 use crate::generic::{check, score_of, MayBe, Seen};
@@ -50,8 +48,6 @@ pub struct Columns {
     of_chats: bool,
     /// Whether answers with marks are dropped, so that Python must read their rows.
     drops_marked: bool,
-    /// Texts in rows that may be of another source.
-    of_others: Vec<Finder<'static>>,
 }
 
 impl Columns {
@@ -61,25 +57,19 @@ impl Columns {
         judged: bool,
         of_chats: bool,
         drops_marked: bool,
-        of_others: &[String],
     ) -> Self {
         let of_row = of_row.enumerate().map(|(place, (name, holds))| (name, (place, holds)));
-        let finder = |text: &String| Finder::new(text.as_bytes()).into_owned();
         Columns {
             of_row: of_row.collect(),
             of_item: of_item.collect(),
             judged,
             of_chats,
             drops_marked,
-            of_others: of_others.iter().map(finder).collect(),
         }
     }
 
     /// The fields of a row; each answer becomes a message of the empty chat.
     fn read<'a>(&self, line: &'a str, said: &mut Answers) -> Result<Row<'a>> {
-        if self.of_others.iter().any(|text| text.find(line.as_bytes()).is_some()) {
-            return Err(No::Odd);
-        }
         let (mut prompt, mut reference) = (None, None);
         let mut lengths = Lengths::default();
         let mut cursor = Cursor::new(line);

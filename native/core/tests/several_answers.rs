@@ -24,14 +24,14 @@ fn reader_that(drops_marked: bool) -> Reader {
         ("ends", "incomplete of each"),
         ("errors", "failed of each"),
         ("system", "nothing"),
+        ("output", "no object"),
         ("target", "reference 3"),
     ];
     let of_item = [("text", "response"), ("error", "failed")];
     let row = of_row.map(|(name, holds)| (name.to_owned(), Holds::named(holds).expect("a kind")));
     let item = of_item.map(|(name, holds)| (name.to_owned(), MayBe::named(holds).expect("a kind")));
-    let others = ["\"object\"".to_owned()];
     Reader::new(
-        Columns::new(row.into_iter(), item.into_iter(), false, false, drops_marked, &others),
+        Columns::new(row.into_iter(), item.into_iter(), false, false, drops_marked),
         Reading::default(),
     )
 }
@@ -42,7 +42,7 @@ fn reader_of_objects() -> Reader {
     let row = of_row.map(|(name, holds)| (name.to_owned(), Holds::named(holds).expect("a kind")));
     let item = of_item.map(|(name, holds)| (name.to_owned(), MayBe::named(holds).expect("a kind")));
     Reader::new(
-        Columns::new(row.into_iter(), item.into_iter(), false, false, false, &[]),
+        Columns::new(row.into_iter(), item.into_iter(), false, false, false),
         Reading::default(),
     )
 }
@@ -78,7 +78,7 @@ fn rows_that_python_must_judge_are_handed_up() {
         ("\"answers\":[\"4\",\"5\"]", "\"items\":[{\"text\":\"4\",\"text\":\"5\"},{}]"),
         ("\"id\":[1]", "\"prompt\":\"What is 2+3?\""),
         ("null]}", "null]}x"),
-        ("\"id\"", "\"object\""),
+        ("\"id\":[1]", "\"output\":{}"),
         ("\"id\"", "\"system\""),
         ("\"id\"", "\"answers.1\""),
         ("\"id\"", "\"scores[]\""),

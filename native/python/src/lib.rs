@@ -134,18 +134,11 @@ reader_class!(
         judged: bool,
         of_chats: bool,
         drops_marked: bool,
-        of_others: Vec<String>,
     ) -> PyResult<Self> {
         let of_row = known_columns(of_row, several_answers::Holds::named)?.into_iter();
         let of_item = known_columns(of_item, generic::MayBe::named)?.into_iter();
-        let columns = several_answers::Columns::new(
-            of_row,
-            of_item,
-            judged,
-            of_chats,
-            drops_marked,
-            &of_others,
-        );
+        let columns =
+            several_answers::Columns::new(of_row, of_item, judged, of_chats, drops_marked);
         let reader = several_answers::Reader::new(columns, reading.into());
         Ok(SeveralAnswers { reader, idle: Idle::default() })
     }

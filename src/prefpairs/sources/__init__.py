@@ -85,8 +85,9 @@ BESIDE_KEY_COLUMNS = {"rewards": ("content",), "completions": ("instruction", "c
 """Key columns that rows of one's own have, too. Beside one of these columns, such a row may be of
 the source, or a pair."""
 
-KEY_TEXTS = {"openai": (b'"custom_id"', b'"object"')}
-"""Of a source whose columns are not its own, what every row has at least one of."""
+KEY_NAMES = {"openai": ("custom_id", "object")}
+"""Of a source whose columns are not its own, the names of which every row has at least one: as a
+column, or as a field of an output of a model."""
 
 
 class Companions(NamedTuple):

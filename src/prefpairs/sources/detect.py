@@ -15,13 +15,16 @@ from msgspec import Raw
 from prefpairs.errors import TwoReadings
 from prefpairs.model.json_codec import decode_object
 from prefpairs.model.pair import holds_pair
-from prefpairs.sources import GENERIC, KEY_COLUMNS, KEY_TEXTS, source_named
+from prefpairs.sources import GENERIC, KEY_COLUMNS, KEY_NAMES, source_named
 
 _MISSING = Raw(b"")
 
 SOURCE_COLUMNS = tuple(column for columns in KEY_COLUMNS.values() for column in columns)
 """A row with none of these columns is read by the generic source."""
 
+_KEY_TEXTS = {
+    source: [f'"{name}"'.encode() for name in names] for source, names in KEY_NAMES.items()
+}
 _KeyColumns: Any = msgspec.defstruct(
     "_KeyColumns", [(column, Raw, _MISSING) for column in SOURCE_COLUMNS], gc=False
 )
@@ -35,7 +38,7 @@ def source_of(record: bytes) -> str:
     >>> source_of(b'{"question": "Q", "answer": "A", "score": 1}')
     'generic'
     """
-    named = [name for name, texts in KEY_TEXTS.items() if any(text in record for text in texts)]
+    named = [name for name, texts in _KEY_TEXTS.items() if any(text in record for text in texts)]
     names: Iterable[str] = (*KEY_COLUMNS, *named)
     try:
         row = _key_columns_of(record)

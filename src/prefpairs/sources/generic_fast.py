@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from hashlib import sha256
+from itertools import chain
 from operator import attrgetter
 from typing import Annotated, Any, NamedTuple
 
@@ -25,6 +26,7 @@ from prefpairs.fields.field_names import (
     CHATS,
     MAYBE_REFERENCE,
     NAMES,
+    OUTPUTS,
     RIVALS,
     THOUGHTS,
     TURNS,
@@ -48,6 +50,7 @@ from prefpairs.model.number import LARGEST_SCORE, round_score
 from prefpairs.model.pair import OF_PAIRS
 from prefpairs.model.question_columns import COLUMNS, MEDIA, PACKED, holds_something
 from prefpairs.model.tool_calls import number_calls
+from prefpairs.sources import KEY_NAMES
 from prefpairs.sources.base import FastReader, IndexedRow, Native
 from prefpairs.sources.detect import SOURCE_COLUMNS
 
@@ -58,8 +61,8 @@ _ESCAPED_LETTER = re.compile(rb"\\u00[3-7]")
 _SHORT = 15
 """The length of digests: Python stores 15 bytes in 48, and more than that in 64."""
 
-_OF_SOURCES = frozenset(SOURCE_COLUMNS)
-"""Columns by which another source may know a row, so only the general reader may read them."""
+_OF_SOURCES = dict.fromkeys((*SOURCE_COLUMNS, *OF_PAIRS, *chain(*KEY_NAMES.values())), "missing")
+"""Columns by which another source may know a row, even if an option ignores them."""
 
 _TOOLS = "tools"
 _REFERENCE = "reference"
@@ -97,7 +100,7 @@ def fast_reading_of(
     elif not options.scores:
         return None
     keys = len({*own, *task, _TOOLS}) == 2 + one_score + len(task) + 1
-    if not keys or not all(map(is_column, own)) or not _OF_SOURCES.isdisjoint(own):
+    if not keys or not all(map(is_column, own)) or not _OF_SOURCES.keys().isdisjoint(own):
         return None
     others = other_columns(fields, options, own, frozenset(facts))
     strict = options.response is None and fields.response in MAYBE_REFERENCE
@@ -107,7 +110,9 @@ def fast_reading_of(
     usual = {*sample, *MARK_COLUMNS, *THOUGHTS[:1]}
     like_the_sample = {name: columns[name] for name in columns if name in usual}
     like_the_sample |= {
-        name: "anything" for name in options.ignore if is_column(name) and name not in read_columns
+        name: others.get(name, "anything")
+        for name in options.ignore
+        if is_column(name) and name not in read_columns
     }
     of_chats = fields.prompt in CHATS
     fast_reader = None
@@ -149,30 +154,43 @@ def other_columns(
     fields: Fields, options: ReadOptions, own: Collection[str], facts: Collection[Fact]
 ) -> dict[str, str]:
     """The columns that could change what is read, and what each may contain."""
-    others = dict.fromkeys((*SOURCE_COLUMNS, *OF_PAIRS), "missing") | MARK_COLUMNS
+    others: dict[str, str] = {**MARK_COLUMNS}
     others |= dict.fromkeys((*THOUGHTS, *CALLS), "nothing")
     if fields.log is not None:
         others |= dict.fromkeys((*MEDIA, *PACKED, *RIVALS), "nothing")
     else:
-        others |= dict.fromkeys(COLUMNS, "nothing") | dict.fromkeys(TURNS, "missing")
-        if options.prompt is None:
-            others |= _of_kind("prompt", facts)
-        if options.response is None:
-            others |= _other_responses(fields, facts)
-        if not options.scores:
-            others |= _of_kind("score", facts)
-        for name in reference_columns(fields.response, options):
-            others.setdefault(name, f"{_REFERENCE} {column_code(name)}")
-        if options.prompt is None and options.response is None:
-            others |= dict.fromkeys(_of_logs(own), "missing")
+        others |= _others_of_ones_own(fields, options, own, facts)
     if fields.response == CONTENT:  # the row may be a message
         others["role"] = "missing"
-    for name in (*own, *options.ignore):
+    for name in options.ignore:
+        others.pop(name, None)
+    others = _OF_SOURCES | others
+    if fields.response not in OUTPUTS:  # else a row with another output in an object has two
+        others = dict.fromkeys(OUTPUTS, "no object") | others
+    for name in own:
         others.pop(name, None)
     if fields.log is not None:
         others |= dict.fromkeys(
             fields.log.columns.difference(own, fields.log.task_columns), "there"
         )
+    return others
+
+
+def _others_of_ones_own(
+    fields: Fields, options: ReadOptions, own: Collection[str], facts: Collection[Fact]
+) -> dict[str, str]:
+    """Those of rows that are from no log."""
+    others = dict.fromkeys(COLUMNS, "nothing") | dict.fromkeys(TURNS, "missing")
+    if options.prompt is None:
+        others |= _of_kind("prompt", facts)
+    if options.response is None:
+        others |= _other_responses(fields, facts)
+    if not options.scores:
+        others |= _of_kind("score", facts)
+    for name in reference_columns(fields.response, options):
+        others.setdefault(name, f"{_REFERENCE} {column_code(name)}")
+    if options.prompt is None and options.response is None:
+        others |= dict.fromkeys(_of_logs(own), "missing")
     return others
 
 
@@ -253,6 +271,7 @@ _MAY_BE: dict[str, tuple[Any, Any]] = {
     "there": (Raw, NODEFAULT),
     "anything": (Raw, Raw()),
     "no text": (float | bool | None, None),
+    "no object": (str | float | bool | list[Raw] | None, None),
 }
 """The type of a column that is only checked, and its default if it is missing."""
 

@@ -28,14 +28,13 @@ from prefpairs.model.marks import COLUMNS as MARK_COLUMNS
 from prefpairs.model.marks import MARKS
 from prefpairs.model.path import look_up
 from prefpairs.model.question_columns import TOOLS
-from prefpairs.sources import BESIDE_KEY_COLUMNS, KEY_TEXTS
+from prefpairs.sources import BESIDE_KEY_COLUMNS
 from prefpairs.sources.base import Native
 from prefpairs.sources.detect import SOURCE_COLUMNS
 from prefpairs.sources.generic_fast import is_column, other_columns
 
 _EACH, _IN_EACH, _OF_EACH = "[]", "[].", " of each"
 _FEW = 4
-_OF_OTHERS = tuple(text.decode() for texts in KEY_TEXTS.values() for text in texts)
 
 Columns = dict[str, str]
 
@@ -62,7 +61,7 @@ def native_for_several(
 @lru_cache(_FEW)
 def _native(*about: Any) -> Native:
     """The same for files with the same columns; it takes 30 KB."""
-    return Native("SeveralAnswers", about=(*about, _OF_OTHERS))
+    return Native("SeveralAnswers", about=about)
 
 
 def _reading(options: ReadOptions) -> NativeReading | None:
