@@ -168,7 +168,7 @@ def rollouts(count: int, **more: Any) -> list[bytes]:
             **more,
         }
         for number in range(count)
-        for answer, score in (("A", 1.0), (f"B{number}", number / count))
+        for answer, score in (("A", 1.0), (f"B{number}", round(number / count, 3)))
     ]
     return lines_of(*rows)
 

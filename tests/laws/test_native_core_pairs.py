@@ -90,6 +90,16 @@ def test_scores_and_gaps(better: float, worse: float, digits: int) -> None:
         pair_known(written({**given_row, "gap": 3.0}).replace(b'"gap":', b'"gap": '))
 
 
+@pytest.mark.parametrize("number", range(2, 30))
+def test_shares_as_scores(number: int) -> None:
+    """The core subtracts shares, such as of tests that passed, whose digits never end."""
+    for passed in range(number):
+        for better, worse in ((1.0, passed / number), (passed + 0.25, 1 / number - 1e-6)):
+            scores = {"chosen_score": better, "rejected_score": worse}
+            row = {"prompt": "Q", "chosen": "A", "rejected": "B", **scores}
+            assert pair_known(written(row)) or better < worse
+
+
 def test_what_prefpairs_writes_is_known() -> None:
     """The core reads and copies everything prefpairs writes: texts, chats, calls, tools, meta."""
     called = [TURNS[4], TURNS[6], {"role": "assistant", "content": "B"}]

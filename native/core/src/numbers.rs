@@ -4,8 +4,11 @@ use crate::json::{Cursor, No, Result};
 
 pub const LARGEST_SCORE: f64 = 8e307;
 const SIGNIFICANT: usize = 15;
-/// Differences of scores whose digits lie further apart are left to Python.
-const WIDEST: i32 = 12;
+/// Differences of scores whose digits lie further apart are left to Python: 15 digits and these fit
+/// into 128 bits.
+const WIDEST: i32 = 22;
+/// Python rounds differences of more digits.
+const MOST_DIGITS: u32 = 28;
 /// Represents a missing index.
 pub const NO_INDEX: i64 = i64::MIN;
 
@@ -71,6 +74,9 @@ pub fn gap_between(one: f64, other: f64) -> Result<f64> {
     }
     let ten = |power: i32| 10_i128.pow(power as u32);
     let difference = one * ten(high - power) - other * ten(low - power);
+    if difference.unsigned_abs() >= 10_u128.pow(MOST_DIGITS) {
+        return Err(No::Odd);
+    }
     format!("{difference}e{power}").parse().map_err(|_| No::Odd)
 }
 

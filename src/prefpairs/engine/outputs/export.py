@@ -16,7 +16,7 @@ from prefpairs.dataset.row_rules import Row
 from prefpairs.dataset.unpaired_answers import UnpairedAnswers
 from prefpairs.engine.inputs.row_reader import reading_rows
 from prefpairs.engine.outputs.dataset_row_spool import RowBuffer
-from prefpairs.engine.pairs.pair_io import Written, count_pair
+from prefpairs.engine.pairs.pair_io import WHOLE, Written, count_pair
 from prefpairs.errors import CannotHold, NothingCameOut, ReadsAsDates, SideLeaks
 from prefpairs.files.open_input import open_input
 from prefpairs.files.output import Output
@@ -24,7 +24,7 @@ from prefpairs.files.parquet_writer import Table
 from prefpairs.ledger import Ledger, StageCounts, Step
 from prefpairs.model.candidate import Trace
 from prefpairs.model.json_codec import encode_line, finite
-from prefpairs.model.pair import Pair
+from prefpairs.model.pair import Pair, pair_of_line
 from prefpairs.plan import ExportPlan, InputPlan, TracePlan
 from prefpairs.sources import TRACES, source_named
 from prefpairs.stages.pair_columns import PairColumns
@@ -132,13 +132,21 @@ class Exporter:
         count_pair(pair, self._ledger)
         return True
 
+    def put_lines(self, lines: bytes, *_: Sequence[float]) -> None:
+        """Write the pairs of lines."""
+        for line in lines.splitlines(keepends=True):
+            self.put(pair_of_line(line), WHOLE)
+
     def take(
         self, pairs: PairColumns, texts: Written, sides: Sequence[str], /
     ) -> Mapping[str, int]:
         """Write many pairs, each for its side; returns how many are not dropped."""
         written = Counter[str]()
-        for slot, side in enumerate(sides):
-            written[side] += self.put(texts.pair_in(pairs, slot), side)
+        for slots, lines in texts.lines(pairs):
+            for place, slot in enumerate(slots):
+                given = lines and pair_of_line(lines[place])
+                pair = given or texts.pair_in(pairs, slot)
+                written[sides[slot]] += self.put(pair, sides[slot])
         return written
 
     def _write(self, row: Row, side: str) -> None:

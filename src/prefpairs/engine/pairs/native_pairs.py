@@ -7,14 +7,14 @@ exactly it leaves to Python, pair by pair and group by group, so that Python rai
 
 import resource
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from math import inf
 from typing import Any
 
 from prefpairs.engine.native import Core, native_core, opened_again
-from prefpairs.engine.pairs.pair_io import WHOLE, PairLines
+from prefpairs.engine.pairs.pair_io import WHOLE, Sink
 from prefpairs.engine.store.candidate_store import CandidateStore, Numbers
 from prefpairs.engine.store.decide import decide, group_order, pairs_of_groups, refuse_too_many
 from prefpairs.errors import PrefpairsError
@@ -61,7 +61,7 @@ class NativePairs:
         self._at_the_disk = False
         self._opened: dict[int, Any] = {}
 
-    def put_all(self, plan: PairPlan, ledger: Ledger, sink: PairLines) -> None:
+    def put_all(self, plan: PairPlan, ledger: Ledger, sink: Sink) -> None:
         """Decide and write all pairs, each of two answers to one prompt."""
         waiting: Chosen = array("I"), array("I")
         for decided in self._decided(plan, ledger):
@@ -69,12 +69,21 @@ class NativePairs:
                 numbers.extend(more)
             if len(waiting[0]) >= _PAIRS:
                 before = _read_from_disk()
-                self._begin(waiting, sink)
+                self._write(self._begun(*waiting), sink)
                 waiting = array("I"), array("I")
                 if not self._at_the_disk and _read_from_disk() - before > _MUCH_READ:
                     self._wait_in_more_threads(sink)
-        self._begin(waiting, sink)
-        self._write(0, sink)
+        self._write(self._begun(*waiting), sink)
+        self._write(self._rest(), sink)
+
+    def lines(self, chosen: "array[int]", rejected: "array[int]") -> Iterator[list[bytes] | None]:
+        """The lines of pairs, some at a time; None for a pair that Python must make."""
+        for made in chain(self._begun(chosen, rejected), self._rest()):
+            yield None if isinstance(made[0], int) else made[0].splitlines(keepends=True)
+
+    def _rest(self) -> Iterator[Any]:
+        """What became of all pairs that are being made."""
+        yield from self._maker.made(0)
 
     def _decided(self, plan: PairPlan, ledger: Ledger) -> Iterator[Chosen]:
         strategy, _ = strategy_named(plan.options.strategy)
@@ -110,28 +119,27 @@ class NativePairs:
                     pairing.dropped.update(dict(left_out))
                 yield chosen, rejected
 
-    def _begin(self, pairs: Chosen, sink: PairLines) -> None:
-        """Begin to make pairs, and write earlier ones meanwhile."""
-        chosen, rejected = pairs
+    def _begun(self, chosen: "array[int]", rejected: "array[int]") -> Iterator[Any]:
+        """Begin to make pairs; what became of earlier ones meanwhile."""
         columns, start = self._store.columns.by_name(), 0
         while start < len(chosen):
             start += self._maker.begin(
                 chosen[start:], rejected[start:], columns, self._open, LIGHT, _BYTES
             )
-            self._write(_WAITING * self._threads, sink)
+            yield from self._maker.made(_WAITING * self._threads)
 
-    def _write(self, but: int, sink: PairLines) -> None:
-        """Write the oldest batches of pairs, all but so many."""
-        for made in self._maker.made(but):
+    def _write(self, pairs: Iterable[Any], sink: Sink) -> None:
+        """Write what became of pairs."""
+        for made in pairs:
             if isinstance(made[0], int):  # both candidates of a pair that is left to us
                 sink.put(self._store.fetch_pair(made), WHOLE)
             else:
                 lines, *scores = made
                 sink.put_lines(lines, *(array("d", column) for column in scores))
 
-    def _wait_in_more_threads(self, sink: PairLines) -> None:
+    def _wait_in_more_threads(self, sink: Sink) -> None:
         """Make pairs in more threads from now on."""
-        self._write(0, sink)
+        self._write(self._rest(), sink)
         self._at_the_disk = True
         self._threads *= _AT_THE_DISK
         self._maker = self._core.pair_maker(self._threads)

@@ -53,6 +53,17 @@ class Sink(Protocol):
         """Take a pair for a side; whether it will be written."""
         ...
 
+    def put_lines(
+        self,
+        lines: bytes,
+        gaps: Sequence[float],
+        chosen: Sequence[float],
+        rejected: Sequence[float],
+        /,
+    ) -> None:
+        """Take the lines of pairs of the whole, none of which has a mark."""
+        ...
+
     def take(
         self, pairs: "PairColumns", texts: Written, sides: Sequence[str], /
     ) -> Mapping[str, int]:
@@ -103,6 +114,7 @@ class PairLines:
         gaps: Sequence[float],
         chosen: Sequence[float],
         rejected: Sequence[float],
+        /,
     ) -> None:
         """Write the lines of pairs, none of which has a mark; count them."""
         self._take_example(lines)

@@ -5,8 +5,9 @@ Pairs that the rollouts already contain come first.
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain, groupby
+from typing import TYPE_CHECKING
 
 from prefpairs.engine.inputs.candidate_reader import candidates_of, reading_inputs
 from prefpairs.engine.pairs.pair_io import WHOLE, Lines, PairLines, Sink
@@ -42,6 +43,9 @@ from prefpairs.stages.base import IndexedPair
 from prefpairs.stages.pair_columns import PairColumns, blocks_of
 from prefpairs.strategies.bounds import Bounds
 from prefpairs.strategies.options import MOST_PAIRS
+
+if TYPE_CHECKING:
+    from prefpairs.engine.pairs.native_pairs import NativePairs
 
 _REJECTED = 32
 """A place is the number of the chosen candidate, shifted by this many bits, and of the rejected."""
@@ -91,19 +95,27 @@ class PairsFromCandidates:
         ledger, plan, store = self._ledger, self._plan, self.candidates
         store.index(ledger, self._ready)
         self._put(self._ready.pairs(), sink)
-        known = isinstance(sink, PairLines) and not (plan.options.num_candidates or self._by_maker)
-        core = store.core() if known else None
-        number = self._workers_worth()
-        if core is None and isinstance(sink, PairLines) and number > 1 and CAN_FORK:
+        native, number = self._native, self._workers_worth()
+        if native is None and isinstance(sink, PairLines) and number > 1 and CAN_FORK:
             self._put_by_processes(sink, number)
             return
         ledger.progress.begin_step(partial(step_of_groups, "writing", store, plan, ledger))
-        if core is None or not isinstance(sink, PairLines) or plan.options.across_prompts:
+        if native is None or plan.options.across_prompts:
             self._put(map(self._fetch_from(store), decide(store, plan, ledger)), sink)
-            return
+        else:
+            native.put_all(plan, ledger, sink)
+
+    @cached_property
+    def _native(self) -> "NativePairs | None":
+        """What makes the lines of pairs by the native core, if it knows what they have."""
+        if self._plan.options.num_candidates or self._by_maker:
+            return None
+        core = self.candidates.core()
+        if core is None:
+            return None
         from prefpairs.engine.pairs.native_pairs import NativePairs
 
-        NativePairs(store, core, number).put_all(plan, ledger, sink)
+        return NativePairs(self.candidates, core, self._workers_worth())
 
     @property
     def _by_maker(self) -> bool:
@@ -199,8 +211,23 @@ class PairsFromCandidates:
         return counted
 
     def lines(self, pairs: PairColumns) -> Iterator[tuple[Sequence[int], Lines]]:
-        """All slots at once: new pairs have no lines in a file."""
-        yield range(len(pairs)), None
+        """All slots in order, some at a time, with their lines where the core makes these."""
+        native, places = self._native, pairs.places
+
+        def known(slot: int) -> bool:
+            return native is not None and places[slot] < _READY
+
+        for made, run in groupby(range(len(pairs)), known):
+            slots = [*run]
+            if native is None or not made:
+                yield slots, None
+                continue
+            chosen = array("I", (places[slot] >> _REJECTED for slot in slots))
+            rejected = array("I", (places[slot] & _NUMBER for slot in slots))
+            for lines in native.lines(chosen, rejected):
+                count = 1 if lines is None else len(lines)
+                yield slots[:count], lines
+                del slots[:count]
 
     def _entry_of_ready(self, number: int, slot: int) -> IndexedPair:
         from prefpairs.engine.pairs.pairs_from_files import entry_of
