@@ -157,6 +157,23 @@ def test_generic_rows_of_any_names(
         generic_known(json.dumps(given_row).encode(), ReadOptions(), sample)
 
 
+REASONS = ["length", "max_length", "Max_Tokens", "max_output_tokens", "model_length", "INCOMPLETE"]
+REASONS += ["model_context_window_exceeded", "truncated", "max_to\u212aens", "\u006cength"]
+
+
+@pytest.mark.parametrize("name", ["finish_reason", "stop_reason", "status"])
+def test_reasons_for_an_end(name: str) -> None:
+    """The core knows any reason but those that say that an answer was cut off."""
+    for reason in ("stop", "completed", "tool_calls", "OK", "lengthy"):
+        assert generic_known(json.dumps({**SAMPLE, name: reason}).encode(), ReadOptions(), SAMPLE)
+    for reason in (*REASONS, "f\u00fcllig"):
+        row = {**SAMPLE, name: reason}
+        assert not generic_known(json.dumps(row).encode(), ReadOptions(), SAMPLE)
+        assert not generic_known(
+            json.dumps(row, ensure_ascii=False).encode(), ReadOptions(), SAMPLE
+        )
+
+
 def test_every_odd_value() -> None:
     """The same for odd values in every column of the sample, and in other meaningful columns."""
     others = ["status", "error", "finish_reason", "tools", "score", "system", "turn"]

@@ -50,6 +50,18 @@ impl MayBe {
     }
 }
 
+/// What says that an answer was cut off; any other text says that it ended.
+const CUT_OFF: [&str; 8] = [
+    "length",
+    "max_length",
+    "max_tokens",
+    "max_output_tokens",
+    "model_length",
+    "model_context_window_exceeded",
+    "incomplete",
+    "truncated",
+];
+
 /// The columns of the rows of a file.
 #[derive(Debug, Clone, Default)]
 pub struct Columns {
@@ -189,7 +201,9 @@ pub(crate) fn check(cursor: &mut Cursor, may_be: MayBe) -> Result<()> {
         MayBe::Null => next == b'n',
         MayBe::Incomplete => match next {
             b'"' => {
-                let ended = matches!(cursor.string()?.raw, "stop" | "end_turn" | "eos" | "");
+                let reason = cursor.string()?;
+                let cut_off = CUT_OFF.iter().any(|known| reason.raw.eq_ignore_ascii_case(known));
+                let ended = !cut_off && !reason.escaped && reason.raw.is_ascii();
                 return if ended { Ok(()) } else { Err(No::Odd) };
             }
             next => is_number || matches!(next, b'n' | b'f'),
