@@ -10,7 +10,7 @@ use crate::reading::{Named, Reading};
 use crate::winners::{only, Winner, Winners};
 
 /// How many raw values make a question.
-const PIECES: usize = 4;
+const PIECES: usize = 3;
 /// How many questions are kept, and how many bytes of each.
 const MOST_KEPT: usize = 16;
 const LONGEST_KEPT: usize = 1 << 16;
@@ -57,7 +57,7 @@ pub struct Asked<'a> {
 
 impl<'a> Asked<'a> {
     fn raw(&self) -> [&'a str; PIECES] {
-        [self.params, self.agent, self.task, self.values]
+        [self.params, self.agent, self.task]
     }
 }
 
@@ -156,6 +156,9 @@ impl Recent {
     }
 
     fn find(&mut self, asked: Asked) -> Option<Question> {
+        if !asked.values.is_empty() {
+            return None; // none of them is kept
+        }
         let raw = asked.raw();
         let known =
             |given: &[String; PIECES]| given.iter().zip(raw).rev().all(|(one, other)| one == other);
@@ -166,7 +169,7 @@ impl Recent {
 
     fn add(&mut self, asked: Asked, question: Question) {
         let raw = asked.raw();
-        if raw.map(str::len).iter().sum::<usize>() > LONGEST_KEPT {
+        if raw.map(str::len).iter().sum::<usize>() > LONGEST_KEPT || !asked.values.is_empty() {
             return;
         }
         if self.asked.len() < MOST_KEPT {
@@ -188,6 +191,7 @@ impl Recent {
 struct LastQuestion {
     /// The raw values that it is made of; empty where others spoke, too.
     asked: [String; PIECES],
+    values: String,
     digests: [Digest; 3],
     calls: u32,
     group: String,
@@ -195,6 +199,12 @@ struct LastQuestion {
     tools: String,
     /// The task that the group does not name.
     task: Option<String>,
+}
+
+impl LastQuestion {
+    fn is_of(&self, asked: Asked) -> bool {
+        self.asked == asked.raw() && self.values == asked.values
+    }
 }
 
 impl Rows for Reader {
@@ -227,7 +237,7 @@ impl Winners for Reader {
         }
         let values = self.reading.values(line)?;
         let row = self.read(line, &values)?;
-        if row.moved || self.last.asked != row.asked.raw() {
+        if row.moved || !self.last.is_of(row.asked) {
             self.read_question(&row)?;
         }
         let calls = self.last.calls;
@@ -277,7 +287,8 @@ impl Reader {
     }
 
     fn read<'a>(&mut self, line: &'a str, values: &'a str) -> Result<Row<'a>> {
-        let mut fields = Fields::default();
+        let is_scored = !self.reading.scores.is_empty();
+        let mut fields = Fields { is_scored, ..Fields::default() };
         let mut cursor = Cursor::new(line);
         if cursor.peek() != b'{' {
             return Err(No::Odd);
@@ -298,9 +309,7 @@ impl Reader {
         let (Some(params), true) = (fields.params, fields.output) else {
             return Err(No::Odd);
         };
-        let own = fields.score.filter(|_| self.reading.scores.is_empty());
-        let own = own.map(|raw| read_score(&mut Cursor::new(raw))).transpose()?;
-        let score = self.reading.score(line, own)?;
+        let score = self.reading.score(line, fields.score)?;
         let (cut, rests) = self.fair_turns()?;
         let (agent, task) = (fields.agent.unwrap_or("null"), fields.task.unwrap_or("null"));
         let asked = Asked { params, agent, task, values };
@@ -339,7 +348,11 @@ impl Reader {
         if let Some(known) = self.recent.find(asked) {
             return Ok(Met::Before(known));
         }
-        let fingerprint = self.questions.fingerprint(asked.raw());
+        let [params, agent, task] = asked.raw();
+        let fingerprint = match asked.values {
+            "" => self.questions.fingerprint([params, agent, task]),
+            values => self.questions.fingerprint([params, agent, task, values]),
+        };
         if let Some(known) = self.questions.find(&fingerprint) {
             self.recent.add(asked, known);
             return Ok(Met::Before(known));
@@ -387,6 +400,7 @@ impl Reader {
             kept.clear();
             kept.push_str(if row.moved { "" } else { given });
         }
+        row.asked.values.clone_into(&mut last.values);
         if !row.moved {
             self.recent.add(row.asked, Question { group: 0, calls }); // its group is never asked for
         }
@@ -457,7 +471,9 @@ enum Field {
 #[derive(Default)]
 struct Fields<'a> {
     params: Option<&'a str>,
-    score: Option<&'a str>,
+    score: Option<f64>,
+    /// Whether options say where the score is.
+    is_scored: bool,
     output: bool,
     agent: Option<&'a str>,
     task: Option<&'a str>,
@@ -468,7 +484,7 @@ struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// Begin a row anew.
     fn clear(&mut self, answer: &mut Chat) -> Result<()> {
-        *self = Fields::default();
+        *self = Fields { is_scored: self.is_scored, ..Fields::default() };
         answer.clear();
         Ok(())
     }
@@ -498,7 +514,8 @@ impl<'a> Fields<'a> {
                 read_output(cursor, answer)?;
                 self.output = true;
             }
-            Field::Score => self.score = Some(cursor.raw()?),
+            Field::Score if self.is_scored => cursor.skip()?,
+            Field::Score => self.score = Some(read_score(cursor)?),
             Field::Agent => self.agent = Some(cursor.raw()?),
             Field::Task => self.task = Some(cursor.raw()?),
             Field::Index => self.index = read_index(cursor)?,
