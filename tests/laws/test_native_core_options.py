@@ -232,6 +232,8 @@ def test_kept_fields_with_a_meaning_of_their_own(kept: str) -> None:
     "options",
     [
         ReadOptions(group_by="file"),
+        ReadOptions(keep=("\udce9",)),
+        ReadOptions(scores=(("s", 1.0),), score_map=(("\udce9", 1.0),)),
         ReadOptions(group_by=("file", "id")),
         ReadOptions(group_by=("id~(.)",)),
         ReadOptions(group_by=("m[].x",)),

@@ -1,5 +1,6 @@
 """The options of reading that the native core knows."""
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -33,28 +34,10 @@ class NativeReading(NamedTuple):
 
 def native_reading(options: ReadOptions) -> NativeReading | None:
     """What the core must know of these options; None if it does not know all of them."""
-    others = replace(
-        options,
-        group_by="auto",
-        scores=(),
-        score_map=(),
-        lower_is_better=False,
-        reasoning="keep",
-        response_part="full",
-        keep=(),
-    )
-    if not is_default_reading(others) or others.context or others.ignore or others.unrender:
-        return None
-    if len(options.scores) > _MOST_SCORES or any(_EACH in path for path, _ in options.scores):
-        return None
-    if options.score_map and not options.scores:
-        return None
-    if options.keep and options.drop_rows:  # what is kept may mark answers
+    group_by = None if options.group_by == "auto" else _group_by(options)
+    if (group_by is None and options.group_by != "auto") or not _is_known(options):
         return None
     knows_all = len({*options.keep}) == len(options.keep) and not any(map(_is_odd, options.keep))
-    group_by = None if options.group_by == "auto" else _group_by(options)
-    if group_by is None and options.group_by != "auto":
-        return None
     return NativeReading(
         group_by,
         options.scores,
@@ -66,6 +49,36 @@ def native_reading(options: ReadOptions) -> NativeReading | None:
         options.keep if knows_all else (),
         not knows_all,
     )
+
+
+def _is_known(options: ReadOptions) -> bool:
+    """Whether the core knows these options, those of groups aside."""
+    others = replace(
+        options,
+        group_by="auto",
+        scores=(),
+        score_map=(),
+        lower_is_better=False,
+        reasoning="keep",
+        response_part="full",
+        keep=(),
+    )
+    if not is_default_reading(others) or others.context or others.ignore or others.unrender:
+        return False
+    if options.keep and options.drop_rows:  # what is kept may mark answers
+        return False
+    paths, grades = [path for path, _ in options.scores], [text for text, _ in options.score_map]
+    if len(paths) > _MOST_SCORES or any(_EACH in path for path in paths) or (grades and not paths):
+        return False
+    return all(map(_is_utf8, (*options.group_by, *options.keep, *paths, *grades)))
+
+
+def _is_utf8(word: str) -> bool:
+    """Whether a word of the command line is text; other bytes come as halves of surrogate pairs."""
+    with suppress(UnicodeEncodeError):
+        word.encode()
+        return True
+    return False
 
 
 def _is_odd(path: str) -> bool:
