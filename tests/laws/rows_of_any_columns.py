@@ -86,3 +86,11 @@ def guessed_rows(draw: st.DrawFn) -> list[Row]:
 
 def _names() -> st.SearchStrategy[tuple[str, str, str]]:
     return st.tuples(*map(st.sampled_from, (_PROMPTS, _ANSWERS, _JUDGED)))
+
+
+def sample_with(names: tuple[str, str, str], more: Row) -> Row:
+    """A row whose prompt, response and score have these names."""
+    sample = {**dict(zip(names, ("Q", "A", 1.0), strict=True)), **more}
+    if names[0] == "messages":
+        sample["messages"] = [{"role": "user", "content": "Q"}]
+    return sample

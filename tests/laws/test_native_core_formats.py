@@ -21,7 +21,7 @@ from rollouts_of_any_format import (
     pair_options,
     rollout_lines,
 )
-from rows_of_any_columns import rows_of_any_names
+from rows_of_any_columns import rows_of_any_names, sample_with
 from run_in_process import Asked, Row, extract_lines, pair_array, pair_lines, pair_packed
 from test_generic_fast_reader import NAMES, READINGS, SAMPLE
 from usual_rows import plain_rows, usual_rows
@@ -32,6 +32,7 @@ from prefpairs.engine.native import VARIABLE
 from prefpairs.errors import BadRecord, PrefpairsError, TwoReadings
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.row_outcome import RowOutcome
+from prefpairs.model import marks
 from prefpairs.sources import candidates, generic, nat
 from prefpairs.sources.base import RecordReader
 from prefpairs.sources.detect import source_of
@@ -150,15 +151,13 @@ def test_generic_rows_of_any_names(
     row: Row, prompt: list[Row], names: tuple[str, str, str], more: Row
 ) -> None:
     """The same, whichever row the reader is opened on and whichever rows it reads."""
-    sample = {**dict(zip(names, ("Q", "A", 1.0), strict=True)), **more}
-    if names[0] == "messages":
-        sample["messages"] = [{"role": "user", "content": "Q"}]
+    sample = sample_with(names, more)
     for given_row in (row, {**sample, **row}, {**sample, names[0]: [TURNS[0], *prompt]}):
         generic_known(json.dumps(given_row).encode(), ReadOptions(), sample)
 
 
-REASONS = ["length", "max_length", "Max_Tokens", "max_output_tokens", "model_length", "INCOMPLETE"]
-REASONS += ["model_context_window_exceeded", "truncated", "max_to\u212aens", "\u006cength"]
+REASONS = [*marks._CUT_OFF, "Max_Tokens", "INCOMPLETE"]  # noqa: SLF001 - the core has them, too
+REASONS += ["max_to\u212aens", "\u006cength"]
 
 
 @pytest.mark.parametrize("name", ["finish_reason", "stop_reason", "status"])

@@ -20,7 +20,7 @@ from rollouts_of_any_format import (
     nat_rows,
     pair_options,
 )
-from rows_of_any_columns import rows_of_any_names
+from rows_of_any_columns import rows_of_any_names, sample_with
 from rows_of_several_answers import changed_rows
 from run_in_process import Asked, Outcome, Row, extract_lines, pair_lines
 from test_generic_fast_reader import NAMES
@@ -29,7 +29,7 @@ from usual_rows import usual_rows
 
 from hypothesis_examples import examples
 from native_and_python import core, known_by, needs_core, paired
-from prefpairs.engine.native import VARIABLE
+from prefpairs.engine.native import VARIABLE, core_for
 from prefpairs.errors import BadRecord, PrefpairsError, TwoReadings
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.sources import source_named
@@ -84,7 +84,8 @@ def is_known(source: str, row: Row, options: ReadOptions, sample: Row) -> bool:
         told = None
         with suppress(BadRecord, TwoReadings):
             told = how.read(line)
-        return how.native is not None and known_by(core(how), line, told)
+        reader = core_for(how)
+        return reader is not None and known_by(reader, line, told)
     return False
 
 
@@ -137,9 +138,7 @@ def test_generic_rows_of_any_names(
     row: Row, names: tuple[str, str, str], more: Row, options: ReadOptions, ignored: tuple[str, ...]
 ) -> None:
     """The same for columns of any name, some of which are ignored."""
-    sample = {**dict(zip(names, ("Q", "A", 1.0), strict=True)), **more}
-    if names[0] == "messages":
-        sample["messages"] = [{"role": "user", "content": "Q"}]
+    sample = sample_with(names, more)
     options = replace(options, ignore=ignored)
     for given_row in (row, {**sample, **row}, {**row, **sample}):
         is_known("generic", given_row, options, sample)
@@ -164,6 +163,15 @@ def test_candidates(rows: list[Row], options: ReadOptions, meta: Row) -> None:
     for row in rows:
         is_known("candidates", row, options, row)
         is_known("candidates", {**row, "meta": meta}, options, row)
+
+
+def test_a_name_of_steps_that_is_no_text() -> None:
+    """Bytes of the command line that are no text never reach the core."""
+    item = {"id": 1, "intermediate_steps": []}
+    for name, native in (("move", True), ("\udce9", False)):
+        options = ReadOptions(step_name=name)
+        how = source_named("nat").open_reader([json.dumps(item).encode()], options, "w.json")
+        assert (core_for(how) is not None) == native
 
 
 @examples(500)

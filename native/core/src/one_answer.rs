@@ -6,7 +6,7 @@ use crate::identity::{digest, Digest, ABSENT};
 use crate::json::{write_str, Cursor, No, Result, Str};
 use crate::meta::Meta;
 use crate::questions::Questions;
-use crate::reading::{task_of_group, Named, Reading};
+use crate::reading::{Named, Reading};
 use crate::reference::Reference;
 use crate::winners::{only, Winner, Winners};
 
@@ -119,12 +119,7 @@ impl<S: Format> Reader<S> {
         let prompt = self.prompt.digest(None)?;
         let tools = digest_tools(Cursor::new(row.tools))?;
         let given = row.group.map(|name| name.text().into_owned());
-        let task = if self.reading.references_matter() {
-            given
-        } else {
-            given.as_deref().and_then(task_of_group)
-        };
-        let named = self.reading.name(values, &prompt, task);
+        let named = self.reading.name(values, &prompt, given);
         let reference = row.reference.map_or(Ok(0), |reference| reference.mark())?;
         Ok((calls, Group { reference, ..Group::new(&named, prompt, tools) }, named))
     }

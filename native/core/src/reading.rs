@@ -94,15 +94,17 @@ impl Reading {
         Ok(values)
     }
 
-    /// The name of the group of a row with these values and this prompt.
-    pub fn name(&self, values: &str, prompt: &Digest, task: Option<String>) -> Named {
+    /// The name of the group of a row with these values and this prompt. What the format gives as a name
+    /// is a task, unless it only names a prompt.
+    pub fn name(&self, values: &str, prompt: &Digest, given: Option<String>) -> Named {
         let by_prompt = || format!("{BY_PROMPT}{}", hexadecimal(prompt));
+        let task = |given: Option<String>| given.filter(|name| !name.starts_with(BY_PROMPT));
         match &self.group_by {
-            GroupBy::Task => Named { group: task.unwrap_or_else(by_prompt), task: None },
-            GroupBy::Prompt => Named { group: by_prompt(), task },
+            GroupBy::Task => Named { group: given.unwrap_or_else(by_prompt), task: None },
+            GroupBy::Prompt => Named { group: by_prompt(), task: task(given) },
             GroupBy::Fields(_) => {
                 let group = values.replace(PROMPT, &format!("\"{}\"", by_prompt()));
-                Named { group, task }
+                Named { group, task: task(given) }
             }
         }
     }
@@ -177,11 +179,6 @@ fn number_in(text: &str) -> Result<f64> {
     let number = read_number(&mut cursor)?;
     cursor.end().map_err(|_| No::Odd)?; // Python may know it
     Ok(number)
-}
-
-/// The task that the name of a group is, unless that only names a prompt.
-pub fn task_of_group(name: &str) -> Option<String> {
-    (!name.starts_with(BY_PROMPT)).then(|| name.to_owned())
 }
 
 /// The value at a dotted path. Where there is none, Python reads the row.

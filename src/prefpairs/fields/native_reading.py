@@ -70,7 +70,8 @@ def _is_known(options: ReadOptions) -> bool:
     paths, grades = [path for path, _ in options.scores], [text for text, _ in options.score_map]
     if len(paths) > _MOST_SCORES or any(_EACH in path for path in paths) or (grades and not paths):
         return False
-    return all(map(_is_utf8, (*options.group_by, *options.keep, *paths, *grades)))
+    words = *options.group_by, *options.keep, *paths, *grades, options.step_name
+    return all(map(_is_utf8, words))
 
 
 def _is_utf8(word: str) -> bool:
