@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from random import Random
 from typing import Any
-from unittest.mock import patch
+from unittest.mock import ANY, patch
 
 import pytest
 from hypothesis import given
@@ -46,6 +46,12 @@ VALUES: list[Any] = ["a", "é\u2028", 0, -1, 5, 2**70, 0.1, 1e22, True, False, N
 VALUES += [{"b": [1.0]}, "0.70", "TRUE", " 1", "1e400", "b", "007"]
 GRADES: list[tuple[tuple[str, float], ...]] = [(), (), (("a", 1.0), ("b", 0.5), ("a", 2.0))]
 GRADES += [(("1", 2.0), ("0.7", 1.0))]
+ANSWERED: Row = {"prompt": "Q", "response": "A", "score": 1.0}
+TALK: Row = {
+    "prompt": [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}],
+    "score": 0.5,
+}
+"""Whether its last turn is the answer is not known if other rows have a response."""
 MORE: Row = {"id": "a", "n": 5, "s": 0.25, "t": "0.5", "m": {"x": ["a"], "y": 1}}
 """What every row has besides, in the tests of rows that the core must know."""
 
@@ -284,6 +290,20 @@ def test_runs(  # noqa: PLR0913 - the rows and the options of a run
     assert _told("require", lines, asked) == _told("0", lines, asked)
 
 
+@pytest.mark.parametrize("word", ["require", "0"])
+@pytest.mark.parametrize("read", [ReadOptions(), ReadOptions(lower_is_better=True)])
+@given(before=st.lists(st.sampled_from([TALK, None]), max_size=4), order=st.permutations(range(5)))
+def test_rows_that_contradict_others_are_named(
+    *, word: str, read: ReadOptions, before: list[Row | None], order: list[int]
+) -> None:
+    """Both engines name the first row that says otherwise than the rows before it."""
+    rows = [*before, TALK, *(ANSWERED if place else None for place in order)]
+    lines = [b"\n" if row is None else json.dumps(row).encode() + b"\n" for row in rows]
+    at = f"rows.jsonl:{rows.index(ANSWERED) + 1}"
+    for error in _told(word, lines, Asked(read=read)):
+        assert error == (ANY, at)
+
+
 def _told(word: str, lines: list[bytes], asked: Asked) -> list[object]:
     """What pair and extract write, count and note, or their errors."""
     runs: list[tuple[Callable[..., Outcome], object]] = [
@@ -296,7 +316,7 @@ def _told(word: str, lines: list[bytes], asked: Asked) -> list[object]:
             try:
                 outcome = run(lines, words)
             except PrefpairsError as error:
-                told.append(repr(error))
+                told.append((repr(error), getattr(error, "place", None)))
             else:
                 told.append((outcome.lines, outcome.counts(), outcome.ledger.notes))
     return told

@@ -12,16 +12,17 @@ indexes that range itself, so that all a worker's counts need only be added up.
 
 import os
 from collections import Counter as Counts
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self, cast
 
 from prefpairs.engine.inputs.candidate_reader import CandidateInput, CandidateReader
 from prefpairs.engine.inputs.row_reader import Rows
 from prefpairs.engine.native import Core, core_for
 from prefpairs.engine.processes import Counter, Process, counts_for, send, start_processes
 from prefpairs.engine.store.candidate_columns import Block, CandidateColumns
+from prefpairs.errors import TwoReadings
 from prefpairs.fields.cross_row_facts import Fact
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files import lines as input_lines
@@ -163,12 +164,14 @@ class LineIndexer:
             if isinstance(found, int):
                 self._add_any(record_at(found), places[found])
             else:
-                before = len(self._columns)
-                columns, rows, noticed, items = found
-                block = Block(*columns)
-                self._columns.add_block(block, core.groups, first)
-                candidates = len(self._columns) - before
-                self._reader.count_scanned(rows, self._how, candidates, noticed, items)
+                self._add_found(core, found, first)
+
+    def _add_found(self, core: Core, found: Any, first: int) -> None:
+        """Add what the core found in consecutive records, of which the first has this number."""
+        before = len(self._columns)
+        columns, rows, noticed, items = found
+        self._columns.add_block(Block(*columns), core.groups, first)
+        self._count_scanned(before, rows, noticed, items)
 
     def _learn(self, question: bytes, line: bytes) -> bool:
         """Find the group of a new question from its first row; False if the fast reader cannot."""
@@ -191,10 +194,21 @@ class LineIndexer:
         """Add rows that the fast reader has read, each of them one candidate."""
         if not scanned:
             return
-        rows = cast("Sequence[IndexedRow]", scanned)
+        rows, before = cast("Sequence[IndexedRow]", scanned), len(self._columns)
         self._columns.extend(rows, self._groups, offsets, numbers)
         noticed = Counts(reason for *_, reasons in rows for reason in reasons)
-        self._reader.count_scanned(len(scanned), self._how, len(scanned), noticed)
+        self._count_scanned(before, len(scanned), noticed)
+
+    def _count_scanned(
+        self, before: int, rows: int, noticed: Mapping[str, int], items: bytes = b""
+    ) -> None:
+        """Count rows whose candidates are all that the columns have beyond this many."""
+        candidates = len(self._columns) - before
+        try:
+            self._reader.count_scanned(rows, self._how, candidates, noticed, items)
+        except TwoReadings as error:  # the first of them shows all that they have in common
+            *_, line = self._columns.place(before)
+            raise error.at(f"{self._label}:{line}") from None
 
     def _add_any(self, record: Record, place: int | None = None) -> None:
         """Add the candidates of a row as the source's general reader finds them.

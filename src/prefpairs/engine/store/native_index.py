@@ -9,7 +9,6 @@ import io
 from typing import Any
 
 from prefpairs.engine.native import Core
-from prefpairs.engine.store.candidate_columns import Block
 from prefpairs.engine.store.index_lines import LineIndexer
 from prefpairs.files.lines import lines_between, record_of
 from prefpairs.files.nonblocking import CountBytes
@@ -54,11 +53,7 @@ class NativeIndexer(LineIndexer):
             data = _line_at(opened, offset, self._longest) if line is None else line
             self._add_any(record_of(number, offset, data, self._longest))
             return
-        before = len(self._columns)
-        columns, rows, noticed, items = part
-        self._columns.add_block(Block(*columns), core.groups, self.lines + 1)
-        candidates = len(self._columns) - before
-        self._reader.count_scanned(rows, self._how, candidates, noticed, items)
+        self._add_found(core, part, self.lines + 1)
 
 
 def _line_at(opened: OpenInput, offset: int, longest: int) -> bytes:
