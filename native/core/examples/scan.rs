@@ -2,9 +2,10 @@
 
 use std::fs::File;
 
+use prefpairs_core::block::Part;
 use prefpairs_core::nemo_gym::Reader;
 use prefpairs_core::source::{Buffer, Source};
-use prefpairs_core::window::{Part, Window};
+use prefpairs_core::window::Window;
 
 const AT_ONCE: u64 = 1 << 20;
 

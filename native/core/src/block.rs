@@ -1,5 +1,7 @@
 //! Lines to columns, one entry for each candidate.
 
+use std::ops::Range;
+
 use crate::identity::{digest, Digest};
 use crate::json::Result;
 use crate::questions::Questions;
@@ -49,11 +51,37 @@ pub struct Found {
 
 /// Reads the rows of a format.
 pub trait Rows {
-    /// Add the candidates of a row; `No`, and none, where Python must read it.
-    fn index(&mut self, line: &str, found: &mut Vec<Found>) -> Result<()>;
+    /// What a new question is read from.
+    type Asked<'a>;
+
+    /// Add the candidates of a row; `No` where Python must read it. If their group is not known yet,
+    /// it is what is to be looked up.
+    fn index<'a>(
+        &mut self,
+        line: &'a str,
+        found: &mut Vec<Found>,
+    ) -> Result<Option<Lookup<Self::Asked<'a>>>>;
+
+    /// The group of a question that nobody asked before, and the number of calls in its prompt.
+    fn group(&mut self, asked: &Self::Asked<'_>) -> Result<(Group, u32)>;
 
     /// The questions that it shares with readers in other threads.
     fn questions(&self) -> &Questions;
+
+    /// The number of the group of a question.
+    fn group_of(&mut self, lookup: &Lookup<Self::Asked<'_>>) -> Result<u32> {
+        if let Some(known) = self.questions().find(&lookup.fingerprint) {
+            return Ok(known.group);
+        }
+        let (group, calls) = self.group(&lookup.asked)?;
+        Ok(self.questions().add(lookup.fingerprint, group, calls).group)
+    }
+}
+
+/// A question that is to be looked up.
+pub struct Lookup<A> {
+    pub fingerprint: Digest,
+    pub asked: A,
 }
 
 /// Consecutive candidates, and the groups that were not there before, once they are joined.
@@ -85,53 +113,125 @@ pub struct Columns {
     pub items: Vec<u8>,
 }
 
-/// The outcomes of consecutive lines.
-pub enum Segment {
-    Columns(Box<Columns>),
-    /// The place of a line that Python must read.
-    HandedUp(usize),
+/// A line that is to be read.
+#[derive(Debug, Clone, Copy)]
+pub struct Line<'a> {
+    /// Its place among the lines that were given, from 0.
+    pub place: usize,
+    pub offset: u64,
+    /// Nothing if it is a long one.
+    pub bytes: Option<&'a [u8]>,
 }
 
-/// Read lines of a file, which begin at these offsets. Longer ones than `longest` are handed up.
-pub fn scan<'a>(
-    reader: &mut impl Rows,
-    lines: impl Iterator<Item = &'a [u8]>,
-    offsets: &[u64],
-    longest: usize,
-) -> Vec<Segment> {
-    let mut segments = Vec::new();
+/// A line that Python must read.
+pub struct HandedUp {
+    pub place: usize,
+    pub offset: u64,
+    pub line: Option<Vec<u8>>,
+}
+
+/// The outcomes of consecutive lines.
+pub enum Part {
+    Columns(Box<Columns>),
+    HandedUp(HandedUp),
+}
+
+/// Read lines. Their groups are numbered once they are joined.
+pub fn scan<'a, R: Rows>(reader: &mut R, lines: impl Iterator<Item = Line<'a>>) -> Vec<Part> {
+    let mut parts = Vec::new();
     let mut columns = Box::<Columns>::default();
-    let mut found = Vec::new();
-    for (place, (line, offset)) in lines.zip(offsets).enumerate() {
-        let light = Some(line).filter(|line| line.len() <= longest);
-        let text = light.and_then(|line| simdutf8::basic::from_utf8(line).ok());
-        found.clear();
-        if text.is_some_and(|text| reader.index(text, &mut found).is_ok()) {
-            columns.add(&found, *offset, line.len(), place);
-        } else {
-            reader.questions().join(&mut columns);
-            segments.push(Segment::Columns(std::mem::take(&mut columns)));
-            segments.push(Segment::HandedUp(place));
+    let mut batch = Batch { lines: Vec::new(), found: Vec::new(), lookups: Vec::new() };
+    for line in lines {
+        batch.read(reader, line);
+        if batch.lines.len() == MOST_LINES {
+            batch.settle(reader, &mut columns, &mut parts);
         }
     }
-    reader.questions().join(&mut columns);
-    segments.push(Segment::Columns(columns));
-    segments
+    batch.settle(reader, &mut columns, &mut parts);
+    parts.push(Part::Columns(columns));
+    parts
+}
+
+/// Number the groups of candidates, which follow those of all parts before.
+pub fn join(parts: &mut [Part], questions: &Questions) {
+    for part in parts {
+        if let Part::Columns(columns) = part {
+            questions.join(columns);
+        }
+    }
+}
+
+/// Lines that were read, and the questions that are then looked up together: in a large table each of
+/// these waits for memory, and several at a time wait hardly longer than one.
+struct Batch<'a, R: Rows> {
+    /// Each with the places of its candidates, unless Python must read it.
+    lines: Vec<(Line<'a>, Option<Range<usize>>)>,
+    found: Vec<Found>,
+    /// Each with the place of its line.
+    lookups: Vec<(usize, Lookup<R::Asked<'a>>)>,
+}
+
+const MOST_LINES: usize = 256;
+
+impl<'a, R: Rows> Batch<'a, R> {
+    fn read(&mut self, reader: &mut R, line: Line<'a>) {
+        let start = self.found.len();
+        let text = line.bytes.and_then(|bytes| simdutf8::basic::from_utf8(bytes).ok());
+        let read = text.and_then(|text| reader.index(text, &mut self.found).ok());
+        if read.is_none() {
+            self.found.truncate(start);
+        }
+        let candidates = read.as_ref().map(|_| start..self.found.len());
+        if let Some(lookup) = read.flatten() {
+            self.lookups.push((self.lines.len(), lookup));
+        }
+        self.lines.push((line, candidates));
+    }
+
+    /// Look up the questions, and give all candidates to the columns.
+    fn settle(&mut self, reader: &mut R, columns: &mut Box<Columns>, parts: &mut Vec<Part>) {
+        let asked = self.lookups.iter().map(|(_, lookup)| &lookup.fingerprint);
+        let known = reader.questions().find_all(asked);
+        for ((line, lookup), known) in self.lookups.drain(..).zip(known) {
+            // One that is not known may be by now: other rows of the batch may have asked it.
+            let group = known.map_or_else(|| reader.group_of(&lookup), |known| Ok(known.group));
+            let (_, candidates) = &mut self.lines[line];
+            let Ok(group) = group else {
+                *candidates = None;
+                continue;
+            };
+            for found in &mut self.found[candidates.clone().unwrap_or_default()] {
+                found.group = group;
+            }
+        }
+        for (line, candidates) in self.lines.drain(..) {
+            if let Some(candidates) = candidates {
+                columns.add(&self.found[candidates], &line);
+            } else {
+                parts.push(Part::Columns(std::mem::take(columns)));
+                let Line { place, offset, bytes } = line;
+                let line = bytes.map(<[u8]>::to_vec);
+                parts.push(Part::HandedUp(HandedUp { place, offset, line }));
+            }
+        }
+        self.found.clear();
+    }
 }
 
 impl Columns {
     /// Add the candidates of a row.
-    pub fn add(&mut self, found: &[Found], offset: u64, length: usize, place: usize) {
+    pub fn add(&mut self, found: &[Found], line: &Line) {
+        let length = line.bytes.map_or(0, <[u8]>::len);
         self.rows += 1;
         for (slot, found) in found.iter().enumerate() {
             self.groups.push(found.group);
             self.scores.push(found.score);
             self.indexes.push(found.index);
             self.digests.extend_from_slice(&found.response);
-            self.offsets.push(offset);
+            self.offsets.push(line.offset);
             self.lengths.push(length as u32);
             self.slots.push(slot as u32);
-            self.lines.push(place as u32);
+            self.lines.push(line.place as u32);
             self.moved += usize::from(found.moved);
             self.cut += usize::from(found.cut);
             self.held += usize::from(found.held);

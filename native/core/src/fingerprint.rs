@@ -14,6 +14,7 @@ use crate::identity::Digest;
 
 /// The words of a block, of 8 bytes each.
 const BLOCK: usize = 128;
+const BYTES: usize = 8 * BLOCK;
 /// The key of the second pass is that of the first one, moved by so many words.
 const SHIFT: usize = 2;
 
@@ -34,20 +35,32 @@ impl Fingerprints {
     /// The fingerprint of several texts.
     pub fn of<const COUNT: usize>(&self, texts: [&str; COUNT]) -> Digest {
         let mut hash = Sha256::new();
+        let lengths = texts.map(|text| (text.len() as u32).to_le_bytes()); // rows are below 4 GB
+        hash.update(lengths.as_flattened());
+        // The texts stand one behind the other, so that short ones take one block together.
+        let (mut block, mut filled) = ([0; BYTES], 0);
         for text in texts {
-            hash.update((text.len() as u32).to_le_bytes()); // rows are shorter than 4 GB
-            for block in text.as_bytes().chunks(8 * BLOCK) {
-                let [first, second] = self.shorten(block);
-                hash.update(first.to_le_bytes());
-                hash.update(second.to_le_bytes());
+            let mut rest = text.as_bytes();
+            while filled + rest.len() >= BYTES {
+                let (first, behind) = rest.split_at(BYTES - filled);
+                if filled == 0 {
+                    hash.update(self.shorten(first));
+                } else {
+                    block[filled..].copy_from_slice(first);
+                    hash.update(self.shorten(&block));
+                }
+                (filled, rest) = (0, behind);
             }
+            block[filled..filled + rest.len()].copy_from_slice(rest);
+            filled += rest.len();
         }
+        hash.update(self.shorten(&block[..filled]));
         let mut found = Digest::default();
         found.copy_from_slice(&hash.finalize()[..16]);
         found
     }
 
-    fn shorten(&self, block: &[u8]) -> [u128; 2] {
+    fn shorten(&self, block: &[u8]) -> [u8; 32] {
         let mut sums = [0_u128; 2];
         let mut add = |keys: &[u64], pair: [u8; 16]| {
             let pair = u128::from_le_bytes(pair);
@@ -68,7 +81,9 @@ impl Fingerprints {
             last[..rest.len()].copy_from_slice(rest);
             add(keys, last);
         }
-        sums
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(sums.map(u128::to_le_bytes).as_flattened());
+        bytes
     }
 }
 

@@ -501,12 +501,10 @@ fn next_special(bytes: &[u8], mut at: usize) -> usize {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     while let Some(eight) = bytes.get(at..at + 8) {
         let word = u64::from_le_bytes(eight.try_into().unwrap_or_default());
-        let quote = word ^ (ONES * b'"' as u64);
-        let slash = word ^ (ONES * b'\\' as u64);
-        let found = (quote.wrapping_sub(ONES) & !quote)
-            | (slash.wrapping_sub(ONES) & !slash)
-            | (word.wrapping_sub(ONES * 0x20) & !word);
-        let found = found & HIGH;
+        // Of all bytes, control characters and the quote alone are below 0x21 once a bit is flipped.
+        let low = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
+        let slash = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
+        let found = (low | slash) & !word & HIGH; // the lowest one is right
         if found != 0 {
             return at + (found.trailing_zeros() / 8) as usize;
         }

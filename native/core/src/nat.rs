@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::convert::Infallible;
 
-use crate::block::{Found, Group, Rows};
+use crate::block::{Found, Group, Lookup, Rows};
 use crate::chat::{strip, Chat, Once, Role};
 use crate::identity::{digest, Digest, ABSENT};
 use crate::json::{write_str, Cursor, No, Result, Str};
@@ -284,7 +285,11 @@ impl Reader {
 }
 
 impl Rows for Reader {
-    fn index(&mut self, line: &str, found: &mut Vec<Found>) -> Result<()> {
+    /// The steps of an item ask several questions, which are looked up at once.
+    type Asked<'a> = Infallible;
+
+    fn index(&mut self, line: &str, found: &mut Vec<Found>) -> Result<Option<Lookup<Infallible>>> {
+        let before = found.len();
         let item = self.read(line)?;
         self.fresh.clear();
         let asked = item.steps.iter().map(|step| self.question(&item.id, step));
@@ -303,10 +308,14 @@ impl Rows for Reader {
                 ..Found::default()
             });
         }
-        if let Some(first) = found.first_mut() {
+        if let Some(first) = found.get_mut(before) {
             first.item = Some(digest(&[b"item\0", item.id.as_bytes()]));
         }
-        Ok(())
+        Ok(None)
+    }
+
+    fn group(&mut self, asked: &Infallible) -> Result<(Group, u32)> {
+        match *asked {}
     }
 
     fn questions(&self) -> &Questions {

@@ -1,6 +1,6 @@
 //! Rollouts of NeMo Gym: one line is the reply of an agent to one run of one task.
 
-use crate::block::{Found, Group, Rows};
+use crate::block::{Found, Group, Lookup, Rows};
 use crate::chat::{strip, Chat, Message, Once, Role};
 use crate::identity::{digest, Digest, ABSENT};
 use crate::json::{write_str, Cursor, Marks, No, Result, Shapes, Str};
@@ -14,7 +14,7 @@ const PIECES: usize = 3;
 /// How many questions are kept, and how many bytes of each.
 const MOST_KEPT: usize = 16;
 const LONGEST_KEPT: usize = 1 << 16;
-/// After so many rows whose question was none of these, one row in so many is compared with them.
+/// After so many rows whose question was none of these, two rows in so many are compared with them.
 const MOST_MISSED: usize = 64;
 const SELDOM: usize = 16;
 /// The number of the response among the fields of a row that may not occur twice.
@@ -51,8 +51,6 @@ pub struct Asked<'a> {
     pub params: &'a str,
     pub agent: &'a str,
     pub task: &'a str,
-    /// The values that name its group, where options ask for them.
-    values: &'a str,
 }
 
 impl<'a> Asked<'a> {
@@ -73,6 +71,7 @@ pub struct Reader {
     last: LastQuestion,
     recent: Recent,
     rows: Shapes<Field, ()>,
+    requests: Shapes<Value, ()>,
     last_tools: Tools,
 }
 
@@ -84,6 +83,10 @@ enum Met {
         calls: u32,
         group: Group,
         fingerprint: Option<Digest>,
+    },
+    /// It is to be looked up, and no calls in it matter.
+    Unknown {
+        fingerprint: Digest,
     },
 }
 
@@ -145,10 +148,15 @@ impl Recent {
         Ok(())
     }
 
+    /// Whether the question of the next row may be one of these. Where hardly any is, two rows in so
+    /// many are looked at: the second may repeat the first.
+    fn may_repeat(&self) -> bool {
+        self.missed < MOST_MISSED || self.missed % SELDOM < 2
+    }
+
     /// The questions that are worth a look.
     fn asked(&self) -> &[([String; PIECES], Question)] {
-        let worth = self.missed < MOST_MISSED || self.missed % SELDOM == 0;
-        if worth {
+        if self.may_repeat() {
             &self.asked
         } else {
             &[]
@@ -156,9 +164,6 @@ impl Recent {
     }
 
     fn find(&mut self, asked: Asked) -> Option<Question> {
-        if !asked.values.is_empty() {
-            return None; // none of them is kept
-        }
         let raw = asked.raw();
         let known =
             |given: &[String; PIECES]| given.iter().zip(raw).rev().all(|(one, other)| one == other);
@@ -169,7 +174,7 @@ impl Recent {
 
     fn add(&mut self, asked: Asked, question: Question) {
         let raw = asked.raw();
-        if raw.map(str::len).iter().sum::<usize>() > LONGEST_KEPT || !asked.values.is_empty() {
+        if raw.map(str::len).iter().sum::<usize>() > LONGEST_KEPT {
             return;
         }
         if self.asked.len() < MOST_KEPT {
@@ -202,26 +207,46 @@ struct LastQuestion {
 }
 
 impl LastQuestion {
-    fn is_of(&self, asked: Asked) -> bool {
-        self.asked == asked.raw() && self.values == asked.values
+    fn is_of(&self, asked: Asked, values: &str) -> bool {
+        self.asked == asked.raw() && self.values == values
     }
 }
 
 impl Rows for Reader {
-    fn index(&mut self, line: &str, found: &mut Vec<Found>) -> Result<()> {
+    /// With the values that name its group.
+    type Asked<'a> = (Asked<'a>, String);
+
+    fn index<'a>(
+        &mut self,
+        line: &'a str,
+        found: &mut Vec<Found>,
+    ) -> Result<Option<Lookup<Self::Asked<'a>>>> {
         let values = self.reading.values(line)?;
-        let row = self.read(line, &values)?;
-        let question = self.question(&row)?;
-        let (Met::Before(Question { calls, .. }) | Met::First { calls, .. }) = question;
+        let row = self.read(line)?;
+        let question = self.question(&row, &values)?;
+        let calls = match question {
+            Met::Before(Question { calls, .. }) | Met::First { calls, .. } => calls,
+            Met::Unknown { .. } => 0,
+        };
         let bound = self.read_calls(row.asked, calls)?;
         let response = self.answer.digest(bound.then_some(&self.prompt))?;
-        let group = match question {
-            Met::Before(known) => known.group,
-            Met::First { calls, group, fingerprint } => self.add(&row, calls, group, fingerprint),
+        let (group, lookup) = match question {
+            Met::Before(known) => (known.group, None),
+            Met::First { calls, group, fingerprint } => {
+                (self.add(&row, calls, group, fingerprint), None)
+            }
+            Met::Unknown { fingerprint } => {
+                (0, Some(Lookup { fingerprint, asked: (row.asked, values) }))
+            }
         };
         let Row { score, index, moved, cut, rests, .. } = row;
         found.push(Found { group, score, index, response, moved, cut, rests, ..Found::default() });
-        Ok(())
+        Ok(lookup)
+    }
+
+    fn group(&mut self, (asked, values): &Self::Asked<'_>) -> Result<(Group, u32)> {
+        let (calls, group, _) = self.new_question(*asked, values, false)?;
+        Ok((group, calls))
     }
 
     fn questions(&self) -> &Questions {
@@ -236,9 +261,9 @@ impl Winners for Reader {
             return Err(No::Odd);
         }
         let values = self.reading.values(line)?;
-        let row = self.read(line, &values)?;
-        if row.moved || !self.last.is_of(row.asked) {
-            self.read_question(&row)?;
+        let row = self.read(line)?;
+        if row.moved || !self.last.is_of(row.asked, &values) {
+            self.read_question(&row, &values)?;
         }
         let calls = self.last.calls;
         let bound = self.read_calls(row.asked, calls)?;
@@ -271,10 +296,10 @@ impl Reader {
 
     /// A row without its prompt; the caller must check that the prompt does not begin with the model.
     pub fn whole<'a>(&mut self, line: &'a str) -> Result<Whole<'a>> {
-        let row = self.read(line, "")?;
+        let row = self.read(line)?;
         let mut calls = 0;
         if row.moved {
-            self.new_question(row.asked, true)?;
+            self.new_question(row.asked, "", true)?;
         } else if may_hold_calls(row.asked.params) {
             self.read_prompt(row.asked)?;
             calls = self.prompt.call_count() as u32;
@@ -286,7 +311,7 @@ impl Reader {
         Ok(Whole { row, response, calls, answers })
     }
 
-    fn read<'a>(&mut self, line: &'a str, values: &'a str) -> Result<Row<'a>> {
+    fn read<'a>(&mut self, line: &'a str) -> Result<Row<'a>> {
         let is_scored = !self.reading.scores.is_empty();
         let mut fields = Fields { is_scored, ..Fields::default() };
         let mut cursor = Cursor::new(line);
@@ -312,7 +337,7 @@ impl Reader {
         let score = self.reading.score(line, fields.score)?;
         let (cut, rests) = self.fair_turns()?;
         let (agent, task) = (fields.agent.unwrap_or("null"), fields.task.unwrap_or("null"));
-        let asked = Asked { params, agent, task, values };
+        let asked = Asked { params, agent, task };
         let (index, moved) = (fields.index.unwrap_or(NO_INDEX), !self.answer.leading.is_empty());
         Ok(Row { asked, score, index, moved, cut, rests })
     }
@@ -339,30 +364,40 @@ impl Reader {
     }
 
     /// A question that was asked before is known by its bytes, unless others spoke, too.
-    fn question(&mut self, row: &Row) -> Result<Met> {
+    fn question(&mut self, row: &Row, values: &str) -> Result<Met> {
         let asked = row.asked;
         if row.moved {
-            let (calls, group, _) = self.new_question(asked, true)?;
+            let (calls, group, _) = self.new_question(asked, values, true)?;
             return Ok(Met::First { calls, group, fingerprint: None });
         }
-        if let Some(known) = self.recent.find(asked) {
+        let may_repeat = self.recent.may_repeat();
+        if let Some(known) = self.recent.find(asked).filter(|_| values.is_empty()) {
             return Ok(Met::Before(known));
         }
         let [params, agent, task] = asked.raw();
-        let fingerprint = match asked.values {
+        let fingerprint = match values {
             "" => self.questions.fingerprint([params, agent, task]),
             values => self.questions.fingerprint([params, agent, task, values]),
         };
+        let alone = may_repeat || self.has_results() && may_hold_calls(params);
+        if !alone {
+            return Ok(Met::Unknown { fingerprint });
+        }
         if let Some(known) = self.questions.find(&fingerprint) {
             self.recent.add(asked, known);
             return Ok(Met::Before(known));
         }
-        let (calls, group, _) = self.new_question(asked, false)?;
+        let (calls, group, _) = self.new_question(asked, values, false)?;
         Ok(Met::First { calls, group, fingerprint: Some(fingerprint) })
     }
 
     /// Of a new question the number of calls in it, its group, and the group's name.
-    fn new_question(&mut self, asked: Asked, moved: bool) -> Result<(u32, Group, Named)> {
+    fn new_question(
+        &mut self,
+        asked: Asked,
+        values: &str,
+        moved: bool,
+    ) -> Result<(u32, Group, Named)> {
         let tools = self.read_prompt(asked)?;
         if moved {
             self.move_leading()?;
@@ -376,15 +411,15 @@ impl Reader {
             return Err(No::Odd); // the answer may begin with all of its prompt
         }
         let prompt = self.prompt.digest(None)?;
-        let named = self.reading.name(asked.values, &prompt, task_name(asked)?);
+        let named = self.reading.name(values, &prompt, task_name(asked)?);
         Ok((calls, Group::new(&named, prompt, tools), named))
     }
 
     /// Read the question of a winner.
-    fn read_question(&mut self, row: &Row) -> Result<()> {
+    fn read_question(&mut self, row: &Row, values: &str) -> Result<()> {
         let raw = row.asked.raw();
         let mut last = std::mem::take(&mut self.last); // it stays empty after an error
-        let (calls, group, named) = self.new_question(row.asked, row.moved)?;
+        let (calls, group, named) = self.new_question(row.asked, values, row.moved)?;
         (last.digests, last.calls) = (group.question, calls);
         for text in [&mut last.group, &mut last.prompt, &mut last.tools] {
             text.clear();
@@ -400,7 +435,7 @@ impl Reader {
             kept.clear();
             kept.push_str(if row.moved { "" } else { given });
         }
-        row.asked.values.clone_into(&mut last.values);
+        values.clone_into(&mut last.values);
         if !row.moved {
             self.recent.add(row.asked, Question { group: 0, calls }); // its group is never asked for
         }
@@ -434,18 +469,36 @@ impl Reader {
 
     /// Read the prompt once more, if the answer may have results of its calls.
     fn read_calls(&mut self, asked: Asked, calls: u32) -> Result<bool> {
-        let bound = calls > 0 && self.answer.messages.iter().any(|turn| turn.role == Role::Tool);
+        let bound = calls > 0 && self.has_results();
         if bound {
             self.read_prompt(asked)?;
         }
         Ok(bound)
     }
 
+    /// Whether the answer has results of calls.
+    fn has_results(&self) -> bool {
+        self.answer.messages.iter().any(|turn| turn.role == Role::Tool)
+    }
+
     /// Read the messages of a prompt; the digest of its tools, or `ABSENT`.
     fn read_prompt(&mut self, asked: Asked) -> Result<Digest> {
         self.prompt.clear();
         let (mut request, tools) = (Request::default(), &mut self.last_tools);
-        Cursor::new(asked.params).object(|cursor, key| request.read_field(cursor, key, tools))?;
+        let mut cursor = Cursor::new(asked.params);
+        let known = self.requests.follow(&mut cursor, |cursor, value| {
+            match value {
+                Some(value) => request.take(cursor, value, tools)?,
+                None => request = Request::default(),
+            }
+            Ok(())
+        });
+        if known.is_none() {
+            request = Request::default();
+            let mut marks = self.requests.marks(&mut cursor);
+            cursor.object(|cursor, key| request.read_field(cursor, key, tools, &mut marks))?;
+            self.requests.learn(&cursor, marks, ());
+        }
         request.read_prompt(&mut self.prompt)?;
         Ok(if request.tools { tools.digest } else { ABSENT })
     }
@@ -723,6 +776,15 @@ fn agent_name(agent: &str) -> Result<String> {
     Ok(written)
 }
 
+/// The values of a request that are read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Value {
+    Input,
+    Instructions,
+    Tools,
+    Metadata,
+}
+
 /// The fields of a request.
 #[derive(Default)]
 struct Request<'a> {
@@ -739,20 +801,49 @@ impl<'a> Request<'a> {
         cursor: &mut Cursor<'a>,
         key: Str<'a>,
         tools: &mut Tools,
+        marks: &mut Marks<Value>,
     ) -> Result<()> {
         if key.escaped {
             return Err(No::Odd);
         }
-        match key.raw {
-            "input" => self.input.once(cursor),
-            "instructions" => self.instructions.once(cursor),
-            "tools" => {
+        let value = match key.raw {
+            "input" => Value::Input,
+            "instructions" => Value::Instructions,
+            "tools" => Value::Tools,
+            "metadata" => Value::Metadata,
+            "tool_choice" => {
+                if cursor.peek() != b'"' {
+                    return cursor.only_null();
+                }
+                return if cursor.string()?.raw == "auto" { Ok(()) } else { Err(No::Odd) };
+            }
+            "previous_response_id"
+            | "conversation"
+            | "prompt"
+            | "text"
+            | "response_format"
+            | "metadata.problem_statement" => return cursor.only_null(),
+            _ => return cursor.skip_marked(marks),
+        };
+        cursor.peek();
+        let start = *cursor;
+        self.take(cursor, value, tools)?;
+        marks.note(&start, cursor, value);
+        Ok(())
+    }
+
+    /// Read a value; a key that occurs twice is left to Python.
+    fn take(&mut self, cursor: &mut Cursor<'a>, value: Value, tools: &mut Tools) -> Result<()> {
+        match value {
+            Value::Input => self.input.once(cursor),
+            Value::Instructions => self.instructions.once(cursor),
+            Value::Tools => {
                 if std::mem::replace(&mut self.tools, true) {
                     return Err(No::Odd);
                 }
                 tools.read(cursor)
             }
-            "metadata" => {
+            Value::Metadata => {
                 if std::mem::replace(&mut self.metadata, true) {
                     return Err(No::Odd);
                 }
@@ -765,23 +856,6 @@ impl<'a> Request<'a> {
                     _ => cursor.skip(),
                 })
             }
-            "tool_choice" => {
-                if cursor.peek() != b'"' {
-                    return cursor.only_null();
-                }
-                if cursor.string()?.raw == "auto" {
-                    Ok(())
-                } else {
-                    Err(No::Odd)
-                }
-            }
-            "previous_response_id"
-            | "conversation"
-            | "prompt"
-            | "text"
-            | "response_format"
-            | "metadata.problem_statement" => cursor.only_null(),
-            _ => cursor.skip(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Rows with one question and one answer, whatever their fields are called.
 
-use crate::block::{Found, Group, Rows};
+use crate::block::{Found, Group, Lookup, Rows};
 use crate::chat::{Chat, Message, Role};
 use crate::identity::{digest, Digest, ABSENT};
 use crate::json::{write_str, Cursor, No, Result, Str};
@@ -218,23 +218,37 @@ impl<S: Shape> Reader<S> {
 }
 
 impl<S: Shape> Rows for Reader<S> {
-    fn index(&mut self, line: &str, found: &mut Vec<Found>) -> Result<()> {
+    /// With the values that name its group.
+    type Asked<'a> = (Row<'a>, String);
+
+    fn index<'a>(
+        &mut self,
+        line: &'a str,
+        found: &mut Vec<Found>,
+    ) -> Result<Option<Lookup<Self::Asked<'a>>>> {
         let values = self.reading.values(line)?;
         let Given { row, score, rests, asked } = self.read(line, &values)?;
-        let known = self.questions.find(&asked);
-        let (calls, fresh) = match known {
-            Some(known) => (known.calls, None),
-            None => {
-                let (calls, group, _) = self.new_question(&row, &values)?;
-                (calls, Some(group))
-            }
-        };
-        let bound = self.read_calls(row.prompt, calls)?;
+        let lookup = Lookup { fingerprint: asked, asked: (row, values) };
+        let mut bound = false;
+        if self.answer.messages.iter().any(|turn| turn.role == Role::Tool) {
+            let calls = match self.questions.find(&asked) {
+                Some(known) => known.calls,
+                None => {
+                    let (group, calls) = self.group(&lookup.asked)?;
+                    self.questions.add(asked, group, calls).calls
+                }
+            };
+            bound = self.read_calls(row.prompt, calls)?;
+        }
         let response = self.answer.digest(bound.then_some(&self.prompt))?;
-        let known = known.or_else(|| fresh.map(|group| self.questions.add(asked, group, calls)));
-        let (group, index) = (known.ok_or(No::Odd)?.group, row.index);
-        found.push(Found { group, score, index, response, rests, ..Found::default() });
-        Ok(())
+        let index = row.index;
+        found.push(Found { score, index, response, rests, ..Found::default() });
+        Ok(Some(lookup))
+    }
+
+    fn group(&mut self, (row, values): &Self::Asked<'_>) -> Result<(Group, u32)> {
+        let (calls, group, _) = self.new_question(row, values)?;
+        Ok((group, calls))
     }
 
     fn questions(&self) -> &Questions {

@@ -1,13 +1,15 @@
 //! The questions that rows asked, each with its group. The readers of several threads share them.
 
+use std::collections::hash_map::RandomState;
 use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::block::{Columns, Group};
 use crate::fingerprint::Fingerprints;
 use crate::identity::{Digest, ABSENT};
 
-/// Tables of questions: threads seldom wait for each other.
+/// Several tables: each of them moves fewer bytes when it grows, and threads seldom wait for each other.
 const TABLES: usize = 16;
 /// The number of a group of which no candidate has been joined yet.
 const NONE: u32 = u32::MAX;
@@ -30,7 +32,7 @@ pub struct Questions {
 #[derive(Default)]
 struct Shared {
     fingerprints: Fingerprints,
-    known: [Mutex<HashMap<Digest, Question>>; TABLES],
+    known: [Mutex<Table>; TABLES],
     groups: Mutex<Groups>,
 }
 
@@ -51,14 +53,24 @@ impl Questions {
     }
 
     pub fn find(&self, fingerprint: &Digest) -> Option<Question> {
-        self.table(fingerprint).get(fingerprint).copied()
+        let table = locked(&self.shared.known[table_of(fingerprint)]);
+        table.get(&Key(*fingerprint)).copied()
+    }
+
+    /// Find several questions at once.
+    pub fn find_all<'a>(
+        &self,
+        fingerprints: impl Iterator<Item = &'a Digest>,
+    ) -> Vec<Option<Question>> {
+        let tables = self.shared.known.each_ref().map(locked);
+        fingerprints.map(|one| tables[table_of(one)].get(&Key(*one)).copied()).collect()
     }
 
     /// Add a question, unless another thread has done so meanwhile.
     pub fn add(&self, fingerprint: Digest, group: Group, calls: u32) -> Question {
-        let mut table = self.table(&fingerprint);
+        let mut table = locked(&self.shared.known[table_of(&fingerprint)]);
         *table
-            .entry(fingerprint)
+            .entry(Key(fingerprint))
             .or_insert_with(|| Question { group: self.add_group(group), calls })
     }
 
@@ -94,9 +106,54 @@ impl Questions {
             *group = *number;
         }
     }
+}
 
-    fn table(&self, fingerprint: &Digest) -> MutexGuard<'_, HashMap<Digest, Question>> {
-        locked(&self.shared.known[usize::from(fingerprint[0]) % TABLES])
+type Table = HashMap<Key, Question, Secret>;
+
+fn table_of(fingerprint: &Digest) -> usize {
+    usize::from(fingerprint[15]) % TABLES
+}
+
+/// A fingerprint, whose bits are as good as random: a product under a secret key is enough of a hash.
+#[derive(PartialEq, Eq)]
+struct Key(Digest);
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u128(u128::from_le_bytes(self.0));
+    }
+}
+
+struct Secret(u64);
+
+impl Default for Secret {
+    fn default() -> Self {
+        Secret(RandomState::new().hash_one(0))
+    }
+}
+
+impl BuildHasher for Secret {
+    type Hasher = Product;
+
+    fn build_hasher(&self) -> Product {
+        Product(self.0)
+    }
+}
+
+struct Product(u64);
+
+impl Hasher for Product {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u128(u128::from(*byte)));
+    }
+
+    fn write_u128(&mut self, bits: u128) {
+        let product = u128::from(bits as u64 ^ self.0) * u128::from(self.0 | 1);
+        self.0 = product as u64 ^ (product >> 64) as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::block::{Found, Rows};
+use crate::block::{Found, Group, Lookup, Rows};
 use crate::chat::{Chat, Role};
 use crate::generic::{check, score_of, MayBe, Seen};
 use crate::identity::Digest;
@@ -330,29 +330,29 @@ impl Reader {
 }
 
 impl Rows for Reader {
-    fn index(&mut self, line: &str, found: &mut Vec<Found>) -> Result<()> {
+    /// With the values that name its group.
+    type Asked<'a> = (Row<'a>, String);
+
+    fn index<'a>(
+        &mut self,
+        line: &'a str,
+        found: &mut Vec<Found>,
+    ) -> Result<Option<Lookup<Self::Asked<'a>>>> {
         let values = self.asked.reading.values(line)?;
-        let (row, asked) = self.read(line, &values)?;
-        let questions = self.asked.questions.clone();
-        let group = match questions.find(&asked) {
-            Some(known) => known.group,
-            None => {
-                let (calls, group, _) = self.asked.new_question(&row, &values)?;
-                questions.add(asked, group, calls).group
-            }
-        };
+        let (row, fingerprint) = self.read(line, &values)?;
         let Answers { chat, scores, .. } = &self.said;
-        for (turn, score) in chat.messages.iter().zip(scores) {
-            let response = chat.digest_words(turn);
-            found.push(Found {
-                group,
-                score: *score,
-                index: NO_INDEX,
-                response,
-                ..Found::default()
-            });
-        }
-        Ok(())
+        found.extend(chat.messages.iter().zip(scores).map(|(turn, score)| Found {
+            score: *score,
+            index: NO_INDEX,
+            response: chat.digest_words(turn),
+            ..Found::default()
+        }));
+        Ok(Some(Lookup { fingerprint, asked: (row, values) }))
+    }
+
+    fn group(&mut self, (row, values): &Self::Asked<'_>) -> Result<(Group, u32)> {
+        let (calls, group, _) = self.asked.new_question(row, values)?;
+        Ok((group, calls))
     }
 
     fn questions(&self) -> &Questions {

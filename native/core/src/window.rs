@@ -3,8 +3,7 @@
 use std::io;
 use std::ops::Range;
 
-use crate::block::{Columns, Found, Rows};
-use crate::questions::Questions;
+use crate::block::{scan, Line, Part, Rows};
 use crate::source::{Buffer, Source};
 
 /// How many bytes are first read after a range, for the end of its last line.
@@ -19,37 +18,11 @@ pub struct Window<'a> {
     pub longest: usize,
 }
 
-/// A line that Python must read.
-pub struct HandedUp {
-    /// Its place among the lines of its range, from 0.
-    pub place: usize,
-    pub offset: u64,
-    /// Nothing if it is a long one.
-    pub line: Option<Vec<u8>>,
-}
-
-/// The outcomes of consecutive lines.
-pub enum Part {
-    Columns(Box<Columns>),
-    HandedUp(HandedUp),
-}
-
 /// The outcomes of all lines that begin in a range.
 #[derive(Default)]
 pub struct Scanned {
     pub lines: usize,
     pub parts: Vec<Part>,
-}
-
-impl Scanned {
-    /// Number the groups of the candidates, which follow those of all ranges before.
-    pub fn join(&mut self, questions: &Questions) {
-        for part in &mut self.parts {
-            if let Part::Columns(columns) = part {
-                questions.join(columns);
-            }
-        }
-    }
 }
 
 impl Window<'_> {
@@ -69,60 +42,41 @@ impl Window<'_> {
         if skipped > 0 {
             at = memchr::memchr(b'\n', buffer.bytes()).map_or(ours, |newline| newline + 1);
         }
-        let mut scanned = Scanned::default();
-        let mut columns = Box::<Columns>::default();
-        let mut found = Vec::new();
-        while at < ours {
-            let offset = from + at as u64;
-            let end = self.end_of_line(at, from, buffer)?;
-            let light = end.filter(|end| end - at <= self.longest);
-            let line = light.map(|end| &buffer.bytes()[at..end]);
-            let place = scanned.lines;
-            scanned.lines += 1;
-            if line.is_some_and(|line| is_read(reader, line, &mut found)) {
-                columns.add(&found, offset, line.map_or(0, <[u8]>::len), place);
-            } else {
-                scanned.parts.push(Part::Columns(std::mem::take(&mut columns)));
-                let line = line.map(<[u8]>::to_vec);
-                scanned.parts.push(Part::HandedUp(HandedUp { place, offset, line }));
+        self.complete(from, at, buffer)?;
+        let bytes = buffer.bytes();
+        let mut lines = 0;
+        let each = std::iter::from_fn(|| {
+            if at >= ours {
+                return None;
             }
-            match end {
-                Some(end) => at = end,
-                None => break, // no other line begins before the end of this one
-            }
-        }
-        scanned.parts.push(Part::Columns(columns));
-        Ok(scanned)
+            let (start, place) = (at, lines);
+            let newline = memchr::memchr(b'\n', &bytes[start..]);
+            at = newline.map_or(bytes.len(), |newline| start + newline + 1);
+            lines += 1;
+            let line = Some(&bytes[start..at]).filter(|line| line.len() <= self.longest);
+            Some(Line { place, offset: from + start as u64, bytes: line })
+        });
+        let parts = scan(reader, each);
+        Ok(Scanned { lines, parts })
     }
 
-    /// Where a line ends, for which more may be read; nothing if that is too far away.
-    fn end_of_line(
-        &self,
-        start: usize,
-        from: u64,
-        buffer: &mut Buffer,
-    ) -> io::Result<Option<usize>> {
-        let (mut searched, mut more) = (start, TAIL);
-        loop {
-            if let Some(newline) = memchr::memchr(b'\n', &buffer.bytes()[searched..]) {
-                return Ok(Some(searched + newline + 1));
+    /// Read on to the end of the last line, of which the rest begins here at the earliest; or as far as
+    /// shows that it is a long one.
+    fn complete(&self, from: u64, first: usize, buffer: &mut Buffer) -> io::Result<()> {
+        let mut searched = buffer.bytes().len();
+        let rest = &buffer.bytes()[first..];
+        let start = memchr::memrchr(b'\n', rest).map_or(first, |newline| first + newline + 1);
+        let mut more = TAIL;
+        while start < searched && searched - start <= self.longest {
+            let next = from + searched as u64;
+            self.source.append(next..self.lines.end.min(next + more as u64), buffer)?;
+            let read = &buffer.bytes()[searched..];
+            if read.is_empty() || memchr::memchr(b'\n', read).is_some() {
+                break;
             }
             searched = buffer.bytes().len();
-            let next = from + searched as u64;
-            if searched - start > self.longest {
-                return Ok(None);
-            }
-            let last = self.lines.end.min(next + more as u64);
-            self.source.append(next..last, buffer)?;
-            if buffer.bytes().len() == searched {
-                return Ok(Some(searched));
-            }
             more *= 2;
         }
+        Ok(())
     }
-}
-
-fn is_read(reader: &mut impl Rows, line: &[u8], found: &mut Vec<Found>) -> bool {
-    found.clear();
-    simdutf8::basic::from_utf8(line).is_ok_and(|text| reader.index(text, found).is_ok())
 }

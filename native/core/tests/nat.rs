@@ -1,9 +1,13 @@
 //! Items of the NeMo Agent Toolkit to what is remembered of their candidates.
 
+mod common;
+
 use prefpairs_core::block::{Columns, Found, Group, Rows};
 use prefpairs_core::identity::hexadecimal;
 use prefpairs_core::nat::Reader;
 use prefpairs_core::reading::Reading;
+
+use common::{index, only};
 
 const STEP: &str = r#"{"payload":{"event_type":"TTC_END","name":"move","data":{"turn_id":"t","input":"What is 2+2?","output":"4","score":0.5,"candidate_index":3}}}"#;
 const OTHER: &str = r#"{"payload":{"event_type":"LLM_END","name":"x","data":[]}}"#;
@@ -15,8 +19,8 @@ fn item(steps: &[&str]) -> String {
 /// The candidates of an item, and the groups that are new; nothing where Python must read it.
 fn found(reader: &mut Reader, line: &str) -> Option<(Vec<Found>, Vec<Group>)> {
     let (mut found, mut columns) = (Vec::new(), Columns::default());
-    reader.index(line, &mut found).ok()?;
-    columns.add(&found, 0, line.len(), 0);
+    index(reader, line, &mut found).ok()?;
+    columns.add(&found, &only(line));
     reader.questions().join(&mut columns);
     Some((found, columns.fresh))
 }

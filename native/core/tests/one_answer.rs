@@ -1,11 +1,15 @@
 //! Candidates and rows of any columns to what is remembered of them.
 
+mod common;
+
 use prefpairs_core::block::{self, Found, Rows};
 use prefpairs_core::candidates::Candidates;
 use prefpairs_core::generic::{Columns, MayBe};
 use prefpairs_core::identity::hexadecimal;
 use prefpairs_core::one_answer::{Reader, Shape};
 use prefpairs_core::reading::Reading;
+
+use common::{index, only};
 
 const CANDIDATE: &str =
     r#"{"group":"g","prompt":"What is 2+2?","response":"4","score":0.5,"index":3,"origin":"a:1"}"#;
@@ -14,7 +18,7 @@ const ROW: &str =
 
 fn found<S: Shape>(shape: S, line: &str) -> Option<Found> {
     let (mut reader, mut found) = (Reader::new(shape, Reading::default()), Vec::new());
-    reader.index(line, &mut found).ok()?;
+    index(&mut reader, line, &mut found).ok()?;
     assert_eq!(found.len(), 1);
     found.pop()
 }
@@ -50,12 +54,12 @@ fn digests_are_those_of_the_specification() {
 fn answers_to_one_question_are_one_group() {
     let (mut reader, mut found) = (Reader::new(columns(false), Reading::default()), Vec::new());
     for line in [ROW, &ROW.replace("\"4\"", "\"5\""), &ROW.replace("2+2", "2+3")] {
-        reader.index(line, &mut found).expect("a row that is known here");
+        index(&mut reader, line, &mut found).expect("a row that is known here");
     }
     let groups: Vec<u32> = found.iter().map(|found| found.group).collect();
     assert_eq!(groups, [0, 0, 1]);
     let mut columns = block::Columns::default();
-    columns.add(&found, 0, ROW.len(), 0);
+    columns.add(&found, &only(ROW));
     reader.questions().join(&mut columns);
     let fresh = columns.fresh;
     assert_eq!(hexadecimal(&fresh[0].question[1]), "50b1a181856461bd0fbe1d0cbc82ef1c");
@@ -111,8 +115,8 @@ fn rows_in_which_a_column_may_mean_more_are_handed_up() {
 /// The mark of the reference in a row, without the code of its column; that code; the group's key.
 fn marked<S: Shape>(reader: &mut Reader<S>, line: &str) -> (u64, u64, String) {
     let (mut found, mut columns) = (Vec::new(), block::Columns::default());
-    reader.index(line, &mut found).expect("a row that is known here");
-    columns.add(&found, 0, line.len(), 0);
+    index(reader, line, &mut found).expect("a row that is known here");
+    columns.add(&found, &only(line));
     reader.questions().join(&mut columns);
     let [group] = columns.fresh.as_slice() else {
         panic!("a question with its reference is not new")

@@ -1,7 +1,11 @@
 //! Readers that share their questions: groups have the numbers that one reader would give them.
 
+mod common;
+
 use prefpairs_core::block::{Columns, Found, Rows};
 use prefpairs_core::nemo_gym::Reader;
+
+use common::{index, only};
 
 fn row(question: &str) -> String {
     format!(
@@ -17,8 +21,9 @@ fn columns(reader: &mut Reader, questions: &str) -> Columns {
     let (mut found, mut columns) = (Vec::<Found>::new(), Columns::default());
     for question in questions.chars() {
         found.clear();
-        reader.index(&row(&question.to_string()), &mut found).expect("a row that is known here");
-        columns.add(&found, 0, 0, 0);
+        let row = row(&question.to_string());
+        index(reader, &row, &mut found).expect("a row that is known here");
+        columns.add(&found, &only(&row));
     }
     columns
 }

@@ -1,9 +1,13 @@
 //! What a reader remembers of earlier rows changes nothing but its speed.
 
+mod common;
+
 use prefpairs_core::block::{Columns, Found, Group, Rows};
 use prefpairs_core::identity::Digest;
 use prefpairs_core::nemo_gym::Reader;
 use prefpairs_core::winners::{Winner, Winners};
+
+use common::{index, only};
 
 const USUAL: &str = r#"{"responses_create_params":{"background":null,"input":[{"content":"You help.","role":"developer"},{"content":"What is \"2+2\"?","role":"user","type":"message"}],"instructions":null,"max_output_tokens":8192,"tools":[{"name":"add","parameters":{"type":"object","properties":{"a":{"type":"number"}}},"strict":true,"type":"function"}],"temperature":1.0,"text":null},"response":{"id":"r","created_at":1.5,"incomplete_details":null,"output":[{"id":"x","summary":[{"text":"\nhm","type":"summary_text"}],"type":"reasoning"},{"arguments":"{\"a\": 2}","call_id":"c","name":"add","type":"function_call"},{"call_id":"c","output":"4","type":"function_call_output"},{"content":[{"text":"It is 4.","type":"output_text"}],"role":"assistant","type":"message"}],"tools":[{"name":"add"}],"usage":{"total_tokens":150},"top_p":1.0,"user":null},"reward":0.5,"_ng_task_index":3,"_ng_rollout_index":1,"agent_ref":{"name":"a"}}"#;
 
@@ -67,8 +71,8 @@ struct Indexer {
 impl Indexer {
     fn told(&mut self, line: &str) -> Option<([Digest; 4], String)> {
         let (mut found, mut columns) = (Vec::<Found>::new(), Columns::default());
-        self.reader.index(line, &mut found).ok()?;
-        columns.add(&found, 0, line.len(), 0);
+        index(&mut self.reader, line, &mut found).ok()?;
+        columns.add(&found, &only(line));
         self.reader.questions().join(&mut columns);
         self.groups.extend(columns.fresh);
         let group = self.groups[columns.groups[0] as usize];
@@ -102,4 +106,37 @@ fn rows_like_those_before_are_read_as_if_they_were_the_first() {
         }
     }
     assert!(known > 8500 && others > 2500, "{known} known, {others} not");
+}
+
+#[test]
+fn answers_to_calls_are_read_alike_however_many_questions_there_were() {
+    let call = |id: usize| {
+        format!(r#"{{"type":"function_call","call_id":"c{id}","name":"f","arguments":"{{}}"}}"#)
+    };
+    let result = |id: usize| {
+        format!(r#"{{"type":"function_call_output","call_id":"c{id}","output":"{id}"}}"#)
+    };
+    let says = r#"{"role":"assistant","content":"A"}"#;
+    let mut seasoned = Indexer::default();
+    for number in 0..300 {
+        let row = |kind: &str, output: &[&str]| {
+            let asked = format!(r#"{{"role":"user","content":"{kind} {number}"}}"#);
+            let (first, second, output) = (call(1), call(2), output.join(","));
+            format!(
+                concat!(
+                    r#"{{"responses_create_params":{{"input":[{},{},{}]}},"reward":1,"#,
+                    r#""response":{{"output":[{}]}}}}"#
+                ),
+                asked, first, second, output
+            )
+        };
+        let bound = row("bound", &[says, &result(2), says]);
+        let free = row("free", &[says, &call(3), &result(3), says]);
+        let [bound, free] = [bound, free].map(|row| {
+            let alone = Indexer::default().told(&row);
+            assert_eq!(seasoned.told(&row), alone, "{number}");
+            alone.expect("a row that is known here").0
+        });
+        assert_ne!(bound[3], free[3]);
+    }
 }

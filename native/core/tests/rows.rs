@@ -1,6 +1,6 @@
 //! Rows to what is remembered of them; the digests are those of tests/vectors/identity.json.
 
-use prefpairs_core::block::{scan, Columns, Segment};
+use prefpairs_core::block::{join, scan, Columns, Line, Part, Rows};
 use prefpairs_core::identity::hexadecimal;
 use prefpairs_core::nemo_gym::Reader;
 use prefpairs_core::numbers::NO_INDEX;
@@ -16,11 +16,23 @@ fn said(text: &str) -> String {
     row(&format!(r#"[{{"type":"message","role":"assistant","content":"{text}"}}]"#))
 }
 
+/// The outcomes of the lines of a file, which begin at byte 7.
+fn read<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<Part> {
+    let (mut reader, mut end) = (Reader::default(), 7);
+    let given = lines.into_iter().enumerate().map(|(place, line)| {
+        let offset = end;
+        end += line.len() as u64;
+        Line { place, offset, bytes: Some(line.as_bytes()).filter(|line| line.len() <= LONGEST) }
+    });
+    let mut parts = scan(&mut reader, given);
+    join(&mut parts, reader.questions());
+    parts
+}
+
 /// The columns of a line, unless Python must read it.
 fn columns(line: &str) -> Option<Columns> {
-    let found = scan(&mut Reader::default(), [line.as_bytes()].into_iter(), &[0], LONGEST);
-    match found.into_iter().next() {
-        Some(Segment::Columns(columns)) if !columns.scores.is_empty() => Some(*columns),
+    match read([line]).into_iter().next() {
+        Some(Part::Columns(columns)) if !columns.scores.is_empty() => Some(*columns),
         _ => None,
     }
 }
@@ -109,18 +121,11 @@ fn what_is_unknown_is_handed_up() {
 #[test]
 fn lines_that_are_handed_up_stand_between_the_columns_of_the_others() {
     let lines = [said("4"), "no JSON".to_owned(), said("5"), said("6")];
-    let bytes = lines.iter().map(|line| line.as_bytes());
-    let ends = lines.iter().scan(7, |end, line| {
-        *end += line.len() as u64;
-        Some(*end)
-    });
-    let offsets: Vec<u64> = std::iter::once(7).chain(ends).collect();
-    let found = scan(&mut Reader::default(), bytes, &offsets, LONGEST);
-    let told: Vec<String> = found
+    let told: Vec<String> = read(lines.iter().map(String::as_str))
         .iter()
-        .map(|segment| match segment {
-            Segment::HandedUp(place) => format!("line {place}"),
-            Segment::Columns(columns) => format!(
+        .map(|part| match part {
+            Part::HandedUp(line) => format!("line {} at {}", line.place, line.offset),
+            Part::Columns(columns) => format!(
                 "{:?} {:?} {:?} {}",
                 columns.lines,
                 columns.offsets,
@@ -132,5 +137,40 @@ fn lines_that_are_handed_up_stand_between_the_columns_of_the_others() {
     let (own, other) = (lines[0].len() as u64, lines[1].len() as u64);
     let third = 7 + own + other;
     let rest = format!("[2, 3] [{third}, {}] [0, 0] 0", third + own);
-    assert_eq!(told, ["[0] [7] [0] 1".to_owned(), "line 1".to_owned(), rest]);
+    assert_eq!(told, ["[0] [7] [0] 1".to_owned(), format!("line 1 at {}", 7 + own), rest]);
+}
+
+#[test]
+fn questions_that_are_looked_up_together_are_those_of_their_lines() {
+    let row = said("4");
+    for bad in [0, 1, 255, 256, 257, 511, 512, 599] {
+        // Each question is asked by three lines, hundreds of lines apart or next to each other.
+        let asked = |place: usize| if place < 300 { place % 100 } else { place / 3 };
+        let lines: Vec<String> = (0..600)
+            .map(|place| match place {
+                _ if place == bad => "no JSON".to_owned(),
+                _ => row.replace("What is 2+2?", &format!("Question {}?", asked(place))),
+            })
+            .collect();
+        let parts = read(lines.iter().map(String::as_str));
+        let mut known = Vec::new();
+        let mut place = 0;
+        for part in &parts {
+            let Part::Columns(columns) = part else {
+                assert_eq!(place, bad);
+                place += 1;
+                continue;
+            };
+            for (line, group) in columns.lines.iter().zip(&columns.groups) {
+                assert_eq!(*line as usize, place);
+                let expected = known.iter().position(|one| *one == asked(place));
+                assert_eq!(*group as usize, expected.unwrap_or(known.len()), "line {place}");
+                if expected.is_none() {
+                    known.push(asked(place));
+                }
+                place += 1;
+            }
+        }
+        assert_eq!((place, parts.len()), (600, 3));
+    }
 }

@@ -1,8 +1,9 @@
 //! Whatever the ranges are, each line is read once, with the range that it begins in.
 
+use prefpairs_core::block::Part;
 use prefpairs_core::nemo_gym::Reader;
 use prefpairs_core::source::{Buffer, Source};
-use prefpairs_core::window::{Part, Scanned, Window};
+use prefpairs_core::window::{Scanned, Window};
 
 const LONGEST: usize = 1000;
 

@@ -5,11 +5,11 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use prefpairs_core::block::Rows;
+use prefpairs_core::block::{join, Part, Rows};
 use prefpairs_core::pipeline::Pipeline;
 use prefpairs_core::questions::Questions;
 use prefpairs_core::source::{Buffer, Source};
-use prefpairs_core::window::{Part, Scanned, Window};
+use prefpairs_core::window::{Scanned, Window};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -131,7 +131,7 @@ impl Windows {
             }
             let mut scanned = pipeline.next()?;
             if let Ok(Ok(scanned)) = &mut scanned {
-                scanned.join(&questions);
+                join(&mut scanned.parts, &questions);
             }
             Some(scanned)
         };

@@ -7,7 +7,7 @@ mod index;
 mod reading;
 mod winners;
 
-use prefpairs_core::block::{scan, Columns, Group, Rows, Segment};
+use prefpairs_core::block::{join, scan, Columns, Group, Line, Part, Rows};
 use prefpairs_core::candidates;
 use prefpairs_core::chat::{Chat, Message};
 use prefpairs_core::generic;
@@ -173,14 +173,25 @@ fn index_rows<'py, R: Rows + Send>(
     offsets: &[u64],
     longest: usize,
 ) -> PyResult<Bound<'py, PyList>> {
-    let given = || lines.iter().map(|line| &line[..]);
-    let segments = py.detach(|| sound(|| scan(reader, given(), offsets, longest)))?;
+    let given = || {
+        lines.iter().zip(offsets).enumerate().map(|(place, (line, offset))| Line {
+            place,
+            offset: *offset,
+            bytes: Some(&line[..]).filter(|line| line.len() <= longest),
+        })
+    };
+    let scanned = || {
+        let mut parts = scan(reader, given());
+        join(&mut parts, reader.questions());
+        parts
+    };
+    let parts = py.detach(|| sound(scanned))?;
     let found = PyList::empty(py);
-    for segment in segments {
-        match segment {
-            Segment::HandedUp(place) => found.append(place)?,
-            Segment::Columns(columns) if columns.scores.is_empty() => {}
-            Segment::Columns(columns) => found.append(columns_of(py, &columns)?)?,
+    for part in parts {
+        match part {
+            Part::HandedUp(line) => found.append(line.place)?,
+            Part::Columns(columns) if columns.scores.is_empty() => {}
+            Part::Columns(columns) => found.append(columns_of(py, &columns)?)?,
         }
     }
     Ok(found)

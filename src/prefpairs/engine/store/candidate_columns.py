@@ -212,10 +212,13 @@ class CandidateColumns:
         """
         known, questions = self.groups, block.questions
         groups = self.keys.numbers_of(block.group_keys)
-        for place, group in enumerate(groups):
-            if group == known:  # it is new
-                known += 1
-                self._questions += questions[QUESTION * place : QUESTION * (place + 1)]
+        if self.groups == known + len(groups):  # all are new
+            self._questions += questions
+        else:
+            for place, group in enumerate(groups):
+                if group == known:
+                    known += 1
+                    self._questions += questions[QUESTION * place : QUESTION * (place + 1)]
         self.references.join(groups, block.references)
         self.task_marks.join(groups, block.task_marks)
         own_groups.extend(groups)
