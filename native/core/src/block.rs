@@ -140,7 +140,11 @@ pub enum Part {
 pub fn scan<'a, R: Rows>(reader: &mut R, lines: impl Iterator<Item = Line<'a>>) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut columns = Box::<Columns>::default();
-    let mut batch = Batch { lines: Vec::new(), found: Vec::new(), lookups: Vec::new() };
+    let mut batch = Batch {
+        lines: Vec::with_capacity(MOST_LINES),
+        found: Vec::with_capacity(MOST_LINES),
+        lookups: Vec::with_capacity(MOST_LINES),
+    };
     for line in lines {
         batch.read(reader, line);
         if batch.lines.len() == MOST_LINES {

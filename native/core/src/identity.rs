@@ -18,6 +18,9 @@ pub fn digest(pieces: &[&[u8]]) -> Digest {
 
 pub fn hexadecimal(digest: &Digest) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.map(|digit| DIGITS[usize::from(digit)] as char).collect()
+    let mut text = String::with_capacity(2 * digest.len());
+    for byte in digest {
+        text.extend([byte >> 4, byte & 15].map(|digit| DIGITS[usize::from(digit)] as char));
+    }
+    text
 }

@@ -621,6 +621,7 @@ pub fn escape(text: &str, out: &mut String) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let bytes = text.as_bytes();
     let mut from = 0;
+    out.reserve(text.len() + 1); // and a quote behind it
     loop {
         let at = next_special(bytes, from);
         out.push_str(&text[from..at]);

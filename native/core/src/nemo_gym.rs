@@ -737,27 +737,31 @@ fn differ(one: &str, other: &str) -> Result<bool> {
 
 /// Agent and task, where there is a task.
 fn task_name(asked: Asked) -> Result<Option<String>> {
-    let agent = agent_name(asked.agent)?;
-    let mut cursor = Cursor::new(asked.task);
-    let mut task = String::new();
-    match cursor.peek() {
+    let mut written = String::with_capacity(asked.agent.len() + asked.task.len());
+    written.push('[');
+    write_agent(asked.agent, &mut written)?;
+    written.push(',');
+    let mut task = Cursor::new(asked.task);
+    match task.peek() {
         b'n' => return Ok(None),
-        b'"' => cursor.canonical(&mut task)?,
+        b'"' => {}
         _ => {
-            let (_, integer) = number(&mut cursor.clone())?;
+            let (_, integer) = number(&mut task.clone())?;
             if !integer {
                 return Err(No::Odd);
             }
-            cursor.canonical(&mut task)?;
         }
     }
-    Ok(Some(format!("[{agent},{task}]")))
+    task.canonical(&mut written)?;
+    written.push(']');
+    Ok(Some(written))
 }
 
-fn agent_name(agent: &str) -> Result<String> {
+fn write_agent(agent: &str, out: &mut String) -> Result<()> {
     let mut cursor = Cursor::new(agent);
     if cursor.null()? {
-        return Ok("null".to_owned());
+        out.push_str("null");
+        return Ok(());
     }
     if cursor.peek() != b'{' {
         return Err(No::Odd);
@@ -768,12 +772,11 @@ fn agent_name(agent: &str) -> Result<String> {
         "name" => name.once(cursor),
         _ => cursor.skip(),
     })?;
-    let mut written = String::new();
     match name {
-        Some(name) => write_str(&name.text(), &mut written),
-        None => written.push_str("null"),
+        Some(name) => write_str(&name.text(), out),
+        None => out.push_str("null"),
     }
-    Ok(written)
+    Ok(())
 }
 
 /// The values of a request that are read.

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use crate::identity::{digest, hexadecimal, Digest, ABSENT};
-use crate::json::{write_double, write_str, No, Result};
+use crate::json::{escape, write_double, No, Result};
 use crate::meta::Meta;
 use crate::numbers::{gap_between, NO_INDEX};
 use crate::source::{Buffer, Source};
 
-/// Candidates that are kept for further pairs: their maximum number and bytes.
+/// Candidates of a group that are kept for its further pairs: their maximum number and bytes.
 const MOST_KEPT: usize = 256;
 const MOST_BYTES_KEPT: usize = 1 << 22;
 /// Room of a candidate that is used again for the next one. More of it would add up: each of them
@@ -69,13 +69,17 @@ impl Winner {
 
     /// Where it was found.
     fn write_origin(&self, name: &str, line: u32, out: &mut String) {
+        use std::fmt::Write;
         if !self.origin.is_empty() {
-            out.push_str(&self.origin);
-        } else if self.number > 0 {
-            write_str(&format!("{name}:{line}#{}", self.number), out);
-        } else {
-            write_str(&format!("{name}:{line}"), out);
+            return out.push_str(&self.origin);
         }
+        out.push('"');
+        escape(name, out);
+        let _ = write!(out, ":{line}");
+        if self.number > 0 {
+            let _ = write!(out, "#{}", self.number);
+        }
+        out.push('"');
     }
 
     /// The bytes that its texts take, used or not.
@@ -118,21 +122,27 @@ pub enum Segment {
     HandedUp([u32; 2]),
 }
 
-/// Makes pairs. Candidates that were read are kept for the next ones.
+/// Makes pairs. Candidates that were read are kept as long as pairs of their group come.
 pub struct PairWriter<R> {
     reader: R,
+    /// The question of the group.
+    question: [Digest; 3],
     kept: HashMap<u32, Winner>,
     bytes_kept: usize,
     free: Vec<Winner>,
     buffer: Buffer,
     /// The source and offset of the row that was read last.
     last: Option<(usize, u64)>,
+    /// Room for what follows the texts of a pair: memory that grows piece by piece makes threads wait.
+    numbers: String,
 }
 
 impl<R: Winners> PairWriter<R> {
     pub fn new(reader: R) -> Self {
         let (kept, free, buffer) = (HashMap::new(), Vec::new(), Buffer::default());
-        PairWriter { reader, kept, bytes_kept: 0, free, buffer, last: None }
+        let question = [ABSENT; 3];
+        let numbers = String::new();
+        PairWriter { reader, question, kept, bytes_kept: 0, free, buffer, last: None, numbers }
     }
 
     /// The lines of pairs, each of a chosen and a rejected candidate. `names` are those of the sources.
@@ -163,8 +173,9 @@ impl<R: Winners> PairWriter<R> {
         rejected: &Place,
         written: &mut Written,
     ) -> Result<()> {
-        if self.kept.len() >= MOST_KEPT || self.bytes_kept > MOST_BYTES_KEPT {
-            self.bytes_kept = 0;
+        let full = self.kept.len() >= MOST_KEPT || self.bytes_kept > MOST_BYTES_KEPT;
+        if full || self.question != chosen.question {
+            (self.question, self.bytes_kept) = (chosen.question, 0);
             let read = self.kept.drain().map(|(_, winner)| winner);
             self.free.extend(read.filter(|winner| winner.room() <= MOST_ROOM));
         }
@@ -178,7 +189,7 @@ impl<R: Winners> PairWriter<R> {
         }
         let gap = gap_between(better.score, worse.score)?;
         let origins = [chosen, rejected].map(|place| (names[place.source].as_str(), place.line));
-        write_line([better, worse], origins, gap, &mut written.lines)?;
+        write_line([better, worse], origins, gap, &mut written.lines, &mut self.numbers)?;
         written.gaps.push(gap);
         written.chosen_scores.push(better.score);
         written.rejected_scores.push(worse.score);
@@ -225,12 +236,13 @@ fn write_line(
     origins: [(&str, u32); 2],
     gap: f64,
     lines: &mut Vec<u8>,
+    numbers: &mut String,
 ) -> Result<()> {
     let start = lines.len();
+    numbers.clear();
     let [_, prompt, tools] = &chosen.question;
     let (better, worse) = (&chosen.response_digest, &rejected.response_digest);
     let id = hexadecimal(&digest(&[b"pair\0", prompt, tools, better, worse]));
-    let mut numbers = String::new();
     let forms = [chosen.prompt_is_text, chosen.response_is_text, rejected.response_is_text];
     let all_text = forms == [true; 3];
     let texts = [
@@ -255,7 +267,7 @@ fn write_line(
         numbers.push_str(",\"");
         numbers.push_str(key);
         numbers.push_str("\":");
-        if write_score(score, &mut numbers).is_err() {
+        if write_score(score, numbers).is_err() {
             lines.truncate(start);
             return Err(No::Odd);
         }
@@ -272,13 +284,13 @@ fn write_line(
         numbers.push_str(",\"");
         numbers.push_str(key);
         numbers.push_str("\":");
-        side.write_origin(name, line, &mut numbers);
+        side.write_origin(name, line, numbers);
     }
     if *tools != ABSENT {
         numbers.push_str(",\"tools\":");
         numbers.push_str(&chosen.tools);
     }
-    if let Err(no) = Meta::write_joined(&chosen.meta, &rejected.meta, &mut numbers) {
+    if let Err(no) = Meta::write_joined(&chosen.meta, &rejected.meta, numbers) {
         lines.truncate(start);
         return Err(no);
     }
