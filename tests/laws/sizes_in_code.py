@@ -59,6 +59,7 @@ SIZES: dict[str, Size] = {
     "files.file_system.BUFFER": Size((2, 64, 1000), "any output of 256 KB"),
     "files.nonblocking._BLOCK": Size((1, 64, 1000), "any input of 256 KB that is read whole"),
     "files.lines._BUFFER": Size((1, 2, 64), "a line of 256 KB that is cut"),
+    "files.staged_file._AT_ONCE": Size((1, 64, 1000), "100,000 rollouts to a file"),
     "files.standard_output.BUFFER": Size((2, 64, 1000), "any output of 256 KB"),
     "files.parquet_reader._AT_ONCE": Size(_ANY, "test_more_rows_than_a_batch"),
     "files.parquet_reader._BATCH": Size(_ANY, "test_more_rows_than_a_batch"),

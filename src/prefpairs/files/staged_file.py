@@ -11,6 +11,9 @@ from prefpairs.errors import FileError
 from prefpairs.files.file_system import BUFFER, errors_named, is_file
 from prefpairs.files.folder_handle import FolderHandle
 
+_AT_ONCE = 1 << 23
+"""After so many bytes the system begins to move them to the disk."""
+
 
 class FileDigest(NamedTuple):
     """Size and digest of a file, as manifests list them."""
@@ -136,14 +139,24 @@ class WrittenFile(io.FileIO):
         super().__init__(descriptor, "wb")
         self._sha256 = hashlib.sha256() if hashed else None
         self.size = 0
+        self._begun = 0
 
     def write(self, data: Any, /) -> int:
         """Write as much as the system takes."""
         count = super().write(data)
         self.size += count
+        if self.size - self._begun >= _AT_ONCE:
+            self._begin_to_store()
         if self._sha256 is not None:
             self._sha256.update(memoryview(data)[:count])
         return count
+
+    def _begin_to_store(self) -> None:
+        """Let the system store what was written, so that the end need not wait for all."""
+        new = self._begun, self.size - self._begun
+        self._begun = self.size
+        with suppress(AttributeError, OSError):  # not every system can, nor every file system
+            os.posix_fadvise(self.fileno(), *new, os.POSIX_FADV_DONTNEED)
 
     def sha256(self) -> str:
         """The digest of everything written, if the file was opened with `hashed`."""

@@ -368,3 +368,27 @@ def test_same_bytes(tmp_path: Path) -> None:
         if same_bytes(str(tmp_path / "a"), str(tmp_path / name))
     ]
     assert same == ["a", "a", "same", "link"]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_system_begins_to_store_what_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, fails: bool
+) -> None:
+    """Each byte once, in large pieces, and nothing depends on whether the system can."""
+    asked: list[tuple[int, int]] = []
+
+    def advise(_: int, start: int, length: int, advice: int) -> None:
+        assert advice == os.POSIX_FADV_DONTNEED
+        asked.append((start, length))
+        if fails:
+            raise OSError
+
+    monkeypatch.setattr("prefpairs.files.staged_file._AT_ONCE", 1000)
+    monkeypatch.setattr(os, "posix_fadvise", advise)
+    lines = [b"x" * (700_000 + place) for place in range(4)]
+    _write(tmp_path / "o.jsonl", *lines)
+    assert (tmp_path / "o.jsonl").read_bytes() == b"".join(lines)
+    assert len(asked) >= 4
+    ends = [start + length for start, length in asked]
+    assert [start for start, _ in asked] == [0, *ends[:-1]]
+    assert sum(map(len, lines)) - 1000 < ends[-1] <= sum(map(len, lines))
