@@ -436,6 +436,10 @@ class CandidateColumns:
             return True
         return self.question(one)[1:] == self.question(other)[1:]
 
+    def line(self, number: int) -> int:
+        """The line of a candidate."""
+        return self._lines[number]
+
     def place(self, number: int) -> tuple[int, int, int, int, int]:
         """Where to fetch a candidate: record file, offset, length, slot in the record, and line.
 

@@ -207,8 +207,7 @@ class LineIndexer:
         try:
             self._reader.count_scanned(rows, self._how, candidates, noticed, items)
         except TwoReadings as error:  # the first of them shows all that they have in common
-            *_, line = self._columns.place(before)
-            raise error.at(f"{self._label}:{line}") from None
+            raise error.at(f"{self._label}:{self._columns.line(before)}") from None
 
     def _add_any(self, record: Record, place: int | None = None) -> None:
         """Add the candidates of a row as the source's general reader finds them.
