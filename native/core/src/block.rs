@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::identity::{digest, Digest};
 use crate::json::Result;
-use crate::questions::Questions;
+use crate::questions::{Question, Questions};
 use crate::reading::Named;
 
 /// A group: what candidates must share to compete.
@@ -62,19 +62,19 @@ pub trait Rows {
         found: &mut Vec<Found>,
     ) -> Result<Option<Lookup<Self::Asked<'a>>>>;
 
-    /// The group of a question that nobody asked before, and the number of calls in its prompt.
+    /// The group of a new question, and the number of calls in its prompt.
     fn group(&mut self, asked: &Self::Asked<'_>) -> Result<(Group, u32)>;
 
     /// The questions that it shares with readers in other threads.
     fn questions(&self) -> &Questions;
 
-    /// The number of the group of a question.
-    fn group_of(&mut self, lookup: &Lookup<Self::Asked<'_>>) -> Result<u32> {
+    /// Find a question, or add it.
+    fn find_or_add(&mut self, lookup: &Lookup<Self::Asked<'_>>) -> Result<Question> {
         if let Some(known) = self.questions().find(&lookup.fingerprint) {
-            return Ok(known.group);
+            return Ok(known);
         }
         let (group, calls) = self.group(&lookup.asked)?;
-        Ok(self.questions().add(lookup.fingerprint, group, calls).group)
+        Ok(self.questions().add(lookup.fingerprint, group, calls))
     }
 }
 
@@ -198,9 +198,9 @@ impl<'a, R: Rows> Batch<'a, R> {
         let known = reader.questions().find_all(asked);
         for ((line, lookup), known) in self.lookups.drain(..).zip(known) {
             // One that is not known may be by now: other rows of the batch may have asked it.
-            let group = known.map_or_else(|| reader.group_of(&lookup), |known| Ok(known.group));
+            let known = known.map_or_else(|| reader.find_or_add(&lookup), Ok);
             let (_, candidates) = &mut self.lines[line];
-            let Ok(group) = group else {
+            let Ok(Question { group, .. }) = known else {
                 *candidates = None;
                 continue;
             };

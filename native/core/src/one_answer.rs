@@ -231,13 +231,7 @@ impl<S: Shape> Rows for Reader<S> {
         let lookup = Lookup { fingerprint: asked, asked: (row, values) };
         let mut bound = false;
         if self.answer.messages.iter().any(|turn| turn.role == Role::Tool) {
-            let calls = match self.questions.find(&asked) {
-                Some(known) => known.calls,
-                None => {
-                    let (group, calls) = self.group(&lookup.asked)?;
-                    self.questions.add(asked, group, calls).calls
-                }
-            };
+            let calls = self.find_or_add(&lookup)?.calls;
             bound = self.read_calls(row.prompt, calls)?;
         }
         let response = self.answer.digest(bound.then_some(&self.prompt))?;

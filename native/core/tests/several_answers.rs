@@ -1,11 +1,15 @@
 //! Rows with several answers to what is remembered of them.
 
-use prefpairs_core::block::Rows;
+mod common;
+
+use prefpairs_core::block;
 use prefpairs_core::generic::MayBe;
 use prefpairs_core::identity::hexadecimal;
 use prefpairs_core::reading::Reading;
 use prefpairs_core::several_answers::{Columns, Holds, Reader};
 use prefpairs_core::winners::{Winner, Winners};
+
+use common::{index, only};
 
 const LISTS: &str = r#"{"id":[1],"prompt":"What is 2+2?","answers":["4","5"],"scores":[1,0.5],"ends":["stop",""],"errors":["",null]}"#;
 const OBJECTS: &str =
@@ -48,8 +52,10 @@ fn reader_of_objects() -> Reader {
 }
 
 fn scores(mut reader: Reader, line: &str) -> Option<Vec<f64>> {
-    let mut found = Vec::new();
-    reader.index(line, &mut found).ok()?;
+    let (mut found, mut columns) = (Vec::new(), block::Columns::default());
+    index(&mut reader, line, &mut found).ok()?;
+    columns.add(&found, &only(line));
+    assert!(columns.groups.iter().all(|group| *group == 0));
     assert_eq!(hexadecimal(&found[0].response), "85949d9e82d48d37f155543582b91f73");
     Some(found.iter().map(|found| found.score).collect())
 }

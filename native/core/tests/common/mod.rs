@@ -7,7 +7,7 @@ use prefpairs_core::json::Result;
 pub fn index<R: Rows>(reader: &mut R, row: &str, found: &mut Vec<Found>) -> Result<()> {
     let before = found.len();
     if let Some(lookup) = reader.index(row, found)? {
-        let group = reader.group_of(&lookup)?;
+        let group = reader.find_or_add(&lookup)?.group;
         found[before..].iter_mut().for_each(|found| found.group = group);
     }
     Ok(())
